@@ -1,0 +1,455 @@
+"""`Derivation`: a displayed figure as symbols, words and numbers, built from the values that were used.
+
+Each figure is a small expression tree of quantities, so that what is printed can be multiplied out again: a test
+does so with the exact values and with the printed text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from core import units
+from core.decode import tokens_on_one_gpu
+from core.evaluate import (
+    Result,
+    attention_flops_per_token,
+    bandwidth_bytes_per_s,
+    costs,
+    limits,
+    peak_flops_per_s,
+)
+from core.kv_cache import tokens_kept
+from core.model import Attention, LatentAttention, SoftmaxAttention
+from core.scenario import Scenario
+
+Mode = Literal["symbols", "words", "numbers"]
+INPUT_DIGITS = 5
+RESULT_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value with its symbol, its words and its printed form."""
+
+    symbol: str
+    words: str
+    value: float
+    text: str
+
+    def render(self, mode: Mode) -> str:
+        """The quantity in one of the three forms."""
+        return {"symbols": self.symbol, "words": self.words, "numbers": self.text}[mode]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Quantities and expressions joined by one operation."""
+
+    operation: Literal["sum", "product", "quotient", "difference", "max", "floor"]
+    parts: tuple[Quantity | Expression, ...]
+
+    @property
+    def value(self) -> float:
+        """The expression multiplied out."""
+        values = [part.value for part in self.parts]
+        match self.operation:
+            case "sum":
+                return sum(values)
+            case "product":
+                return math.prod(values)
+            case "quotient":
+                return values[0] / values[1]
+            case "difference":
+                return values[0] - sum(values[1:])
+            case "max":
+                return max(values)
+            case "floor":
+                return math.floor(values[0])
+
+    def render(self, mode: Mode) -> str:
+        """The expression in one of the three forms, with brackets where a sum is a factor."""
+
+        def inner(part: Quantity | Expression) -> str:
+            text = part.render(mode)
+            wrap = isinstance(part, Expression) and (
+                part.operation in ("sum", "difference")
+                or (part.operation in ("product", "quotient") and self.operation == "quotient")
+            )
+            return f"({text})" if wrap and self.operation not in ("sum", "max", "floor") else text
+
+        join = {"sum": " + ", "product": " × ", "quotient": " / ", "difference": " − "}
+        if self.operation in join:
+            return join[self.operation].join(inner(part) for part in self.parts)
+        name = "larger of" if self.operation == "max" else "whole part of"
+        brackets = ", ".join(part.render(mode) for part in self.parts)
+        return f"{name} ({brackets})"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """`result` = `expression`: one figure on screen with its arithmetic."""
+
+    key: str
+    title: str
+    result: Quantity
+    expression: Quantity | Expression
+
+    @property
+    def symbols(self) -> str:
+        """The formula."""
+        return f"{self.result.symbol} = {self.expression.render('symbols')}"
+
+    @property
+    def words(self) -> str:
+        """The formula in words."""
+        return f"{self.result.words} = {self.expression.render('words')}"
+
+    @property
+    def numbers(self) -> str:
+        """The formula with its numbers in, and the result."""
+        return f"{self.expression.render('numbers')} = {self.result.text}"
+
+
+def product(*parts: Quantity | Expression) -> Expression:
+    """All parts multiplied."""
+    return Expression("product", parts)
+
+
+def total(parts: Iterable[Quantity | Expression]) -> Quantity | Expression:
+    """All parts added; a single part stays itself."""
+    found = tuple(parts)
+    return found[0] if len(found) == 1 else Expression("sum", found)
+
+
+def _count(symbol: str, words: str, value: float) -> Quantity:
+    return Quantity(symbol, words, value, f"{value:,.0f}" if value == int(value) else f"{value:,.4f}".rstrip("0"))
+
+
+def _bytes(symbol: str, words: str, value: float) -> Quantity:
+    whole = value == int(value)
+    return Quantity(symbol, words, value, f"{value:,.0f} B" if whole else f"{units.significant(value, 6)} B")
+
+
+def _scaled(symbol: str, words: str, value: float, show: Callable[..., str], digits: int = INPUT_DIGITS) -> Quantity:
+    number, _, unit = show(value, digits=digits).partition(" ")
+    # "3.35 TB/s" is exact and stays short; "50.420 GB" is rounded and keeps its digits.
+    exact, _, _ = show(value, digits=14).partition(" ")
+    exact = exact.rstrip("0").rstrip(".") if "." in exact else exact
+    return Quantity(symbol, words, value, f"{exact if len(exact) < len(number) else number} {unit}")
+
+
+def _bytes_result(symbol: str, words: str, value: float, unit: units.Unit) -> Quantity:
+    exact = f"{value:,.0f} B"
+    return Quantity(symbol, words, value, f"{exact} = {units.format_bytes(value, unit)}")
+
+
+def _weights(result: Result, unit: units.Unit) -> Derivation:
+    s = result.scenario
+    fmt, model, weights = s.weight_format_spec, s.model_spec, costs(s).weights
+    outcome = _bytes_result("W_stored", "weights", result.memory.weights_bytes, unit)
+    expression: Quantity | Expression
+    if fmt.scheme == "plain":
+        expression = product(
+            _count("N", "parameters", model.n_params),
+            Quantity("bits/8", "bytes each", fmt.linear_bits / 8, f"{fmt.linear_bits / 8:g} B"),
+        )
+    else:
+        expression = total(
+            _bytes(f"W_{component}", COMPONENT_WORDS[component], value) for component, value in weights.by_component
+        )
+    return Derivation("weights", "Weights", outcome, expression)
+
+
+COMPONENT_WORDS = {
+    "embedding": "embedding",
+    "positions": "learned positions",
+    "attention": "attention",
+    "dense_ffn": "dense FFN",
+    "shared_experts": "shared experts",
+    "experts": "experts",
+    "router": "routers",
+    "norms": "norms",
+    "lm_head": "output head",
+}
+
+
+class _CacheKind(NamedTuple):
+    """Layers whose caches have one shape: KV heads, an MLA latent or indexer keys."""
+
+    heads: int  # copies beyond this many GPUs; 1 for what every GPU holds whole
+    factors: tuple[tuple[str, str, int], ...]  # (symbol, words, value), multiplied
+    addends: tuple[tuple[str, str, int], ...]  # (symbol, words, value), added up and multiplied in
+    span: int | None
+
+
+def _cache_kinds(attention: Attention, *, read: bool) -> list[_CacheKind]:
+    a = attention
+    if isinstance(a, SoftmaxAttention):
+        heads = ("n_kv", "KV heads", a.n_kv)
+        if a.d_k == a.d_v:
+            return [_CacheKind(a.n_kv, (("2", "K and V", 2), heads, ("d_h", "head dim", a.d_k)), (), a.span)]
+        widths = (("d_k", "key dim", a.d_k), ("d_v", "value dim", a.d_v))
+        return [_CacheKind(a.n_kv, (heads,), widths, a.span)]
+    if isinstance(a, LatentAttention):
+        widths = (("r_kv", "latent", a.kv_lora_rank), ("d_rope", "rope key", a.d_rope))
+        kinds = [_CacheKind(1, (), widths, a.indexer.top_k if read and a.indexer else None)]
+        if a.index_values_per_token:
+            kinds.append(_CacheKind(1, (("d_index", "indexer key", a.index_values_per_token),), (), None))
+        return kinds
+    return []
+
+
+def _cache_terms(scenario: Scenario, *, read: bool) -> list[Quantity | Expression]:
+    """Cache of one sequence, layer kind by layer kind, equal kinds merged."""
+    copies = scenario.n_gpus if scenario.split == "tensor" else 1
+    bits = scenario.cache_bits
+    value_text = f"{bits / 8:g} B" if bits % 8 == 0 else f"{bits:g}/8 B"
+    layers: dict[_CacheKind, int] = {}
+    for group in scenario.model_spec.groups:
+        for kind in _cache_kinds(group.attention, read=read):
+            layers[kind] = layers.get(kind, 0) + group.count
+    terms: list[Quantity | Expression] = []
+    for kind, n_layers in layers.items():
+        parts: list[Quantity | Expression] = [_count("L", "layers", n_layers)]
+        parts += [_count(*factor) for factor in kind.factors]
+        if kind.addends:
+            parts.append(Expression("sum", tuple(_count(*addend) for addend in kind.addends)))
+        kept = tokens_kept(context=scenario.context, span=kind.span)
+        symbol, words = ("S", "tokens") if kind.span is None else (f"min(S, {kind.span:,})", "tokens kept")
+        parts += [_count(symbol, words, kept), Quantity("bits/8", "bytes per value", bits / 8, value_text)]
+        if copies > kind.heads > 1:
+            over = (_count("n", "GPUs", copies), _count("n_kv", "KV heads", kind.heads))
+            parts.append(Expression("quotient", over))
+        elif copies > kind.heads:
+            parts.append(_count("n", "copies, one a GPU", copies))
+        terms.append(product(*parts))
+    state = scenario.model_spec.state_bytes
+    if state:
+        terms.append(_bytes("state", "recurrent state", state))
+    return terms
+
+
+def _cache(result: Result, unit: units.Unit) -> Derivation:
+    s = result.scenario
+    users = _count("B", "users", s.batch)
+    one = total(_cache_terms(s, read=False))
+    outcome = _bytes_result("KV", "KV cache", result.memory.kv_bytes, unit)
+    return Derivation("kv_cache", "KV cache", outcome, product(users, one))
+
+
+def memory_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivation]:
+    """Weights, cache, reserve, total against capacity, and the largest batch and longest context."""
+    s, m = result.scenario, result.memory
+    weights = _bytes("W_stored", "weights", m.weights_bytes)
+    cache = _bytes("KV", "KV cache", m.kv_bytes)
+    reserve = _bytes("R", "reserve", m.reserve_bytes)
+    capacity = _bytes("M", "capacity", m.capacity_bytes)
+    found = [_weights(result, unit), _cache(result, unit)]
+    share = f"{s.reserve * 100:.6g} %"
+    if s.n_gpus > 1:
+        found.append(
+            Derivation(
+                "capacity",
+                "Capacity",
+                _bytes_result("M", "capacity", m.capacity_bytes, unit),
+                product(_count("n", "GPUs", s.n_gpus), _bytes("M_1", "memory of one", s.gpu_spec.memory_bytes)),
+            )
+        )
+    found += [
+        Derivation(
+            "reserve",
+            "Reserve",
+            _bytes_result("R", "reserve", m.reserve_bytes, unit),
+            product(Quantity("r", "share kept free", s.reserve, share), capacity),
+        ),
+        Derivation(
+            "total",
+            "Total",
+            _bytes_result("T", "total", m.total_bytes, unit),
+            Expression("sum", (weights, cache, reserve)),
+        ),
+    ]
+    need = _bytes("T", "total", m.total_bytes)
+    if m.fits:
+        outcome = _bytes_result("free", "free", m.free_bytes, unit)
+        found.append(Derivation("free", "Free", outcome, Expression("difference", (capacity, need))))
+    else:
+        outcome = _bytes_result("missing", "missing", m.over_by_bytes, unit)
+        found.append(Derivation("over", "Missing", outcome, Expression("difference", (need, capacity))))
+    found += _solved(result, capacity, reserve, weights)
+    return found
+
+
+def _solved(result: Result, capacity: Quantity, reserve: Quantity, weights: Quantity) -> list[Derivation]:
+    """Largest batch, and longest context where the cache grows evenly; only when there is room at all."""
+    s, m = result.scenario, result.memory
+    room = Expression("difference", (capacity, reserve, weights))
+    curve = costs(s).stored
+    found: list[Derivation] = []
+    if room.value < 0:
+        return found
+    if m.max_batch is not None:
+        one = _bytes("c", "cache of one user", curve.exact_bytes(s.context))
+        most = _count("B_max", "users that fit", m.max_batch)
+        ratio = Expression("quotient", (room, one))
+        found.append(Derivation("max_batch", "Most users", most, Expression("floor", (ratio,))))
+    if m.max_context and not curve.spans and not curve.constant:
+        per_token = _bytes("c_1", "cache of one token", curve.per_token_bytes())
+        longest = _count("S_max", "tokens that fit", m.max_context)
+        ratio = Expression("quotient", (room, product(_count("B", "users", s.batch), per_token)))
+        found.append(Derivation("max_context", "Longest context", longest, Expression("floor", (ratio,))))
+    return found
+
+
+def speed_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivation]:
+    """Bytes read, time of memory and of arithmetic, the step, and both ceilings."""
+    s, d = result.scenario, result.decode
+    weights = costs(s).weights
+    parts: list[Quantity] = [_bytes("W_stored", "weights", weights.every_step_bytes + weights.least_expert_bytes)]
+    if weights.experts:
+        parts = [
+            _bytes("W_shared", "weights every token passes", weights.every_step_bytes),
+            _bytes("W_k", "k experts a layer", weights.least_expert_bytes),
+        ]
+    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    # Bandwidth is decimal by trade, so the step's bytes are too: only then does the line multiply out by eye.
+    read_total = _scaled("bytes", "bytes read", d.bytes_read, units.format_bytes)
+    bandwidth = _scaled("BW", "bandwidth", bandwidth_bytes_per_s(s), units.format_bandwidth)
+    found: list[Derivation] = []
+    if s.skip_embedding or weights.experts:
+        kept = total(parts)
+        expression = kept
+        if s.skip_embedding:
+            lookup = _bytes("W_lookup", "looked-up tables", weights.lookup_bytes)
+            expression = Expression("difference", (kept, lookup))
+        outcome = _bytes_result("W", "weights read", d.weights_read_bytes, unit)
+        found.append(Derivation("weights_read", "Weights read", outcome, expression))
+    group = _count("B", "users", tokens) if s.split == "tensor" else _count("max(1, B/n)", "users a stage", tokens)
+    one = total(_cache_terms(s, read=True))
+    outcome = _bytes_result("c", "cache read", d.kv_read_bytes, unit)
+    found.append(Derivation("kv_read", "Cache read", outcome, product(group, one)))
+    found.append(
+        Derivation(
+            "bytes_read",
+            "Bytes read",
+            _bytes_result("bytes", "bytes read", d.bytes_read, unit),
+            Expression(
+                "sum",
+                (
+                    _bytes("W", "weights read", d.weights_read_bytes),
+                    _bytes("c", "cache read", d.kv_read_bytes),
+                ),
+            ),
+        )
+    )
+    memory_s = _scaled("t_mem", "memory time", d.memory_s, units.format_seconds, RESULT_DIGITS)
+    found.append(Derivation("memory_s", "Memory time", memory_s, Expression("quotient", (read_total, bandwidth))))
+    body, head = s.model_spec.matmul_params
+    attention = attention_flops_per_token(s.model_spec, s.context)
+    flops = _scaled("FLOPs", "FLOPs", d.flops, units.format_flops)
+    found.append(
+        Derivation(
+            "flops",
+            "FLOPs",
+            _scaled("FLOPs", "FLOPs", d.flops, units.format_flops, RESULT_DIGITS),
+            product(
+                group,
+                Expression(
+                    "sum",
+                    (
+                        product(_count("2", "multiply and add", 2), _count("P", "matrix parameters", body + head)),
+                        _count("a", "attention FLOPs of one token", attention),
+                    ),
+                ),
+            ),
+        )
+    )
+    peak = _scaled("C", "peak arithmetic", peak_flops_per_s(s), units.format_flop_rate)
+    compute_s = _scaled("t_comp", "compute time", d.compute_s, units.format_seconds, RESULT_DIGITS)
+    found.append(Derivation("compute_s", "Compute time", compute_s, Expression("quotient", (flops, peak))))
+    found.append(
+        Derivation(
+            "step_s",
+            "Step",
+            _scaled("t", "step", d.step_s, units.format_seconds, RESULT_DIGITS),
+            Expression("max", (memory_s, compute_s)),
+        )
+    )
+    step = _scaled("t", "step", d.step_s, units.format_seconds)
+    user = _scaled("1/t", "each user", d.tokens_per_s_per_user, units.format_rate, RESULT_DIGITS)
+    found.append(Derivation("per_user", "Each user", user, Expression("quotient", (_count("1", "one token", 1), step))))
+    system = _scaled("B/t", "together", d.tokens_per_s, units.format_rate, RESULT_DIGITS)
+    users = _count("B", "users", s.batch)
+    found.append(Derivation("system", "Together", system, Expression("quotient", (users, step))))
+    found += _regimes(result, bandwidth)
+    return found
+
+
+def _regimes(result: Result, bandwidth: Quantity) -> list[Derivation]:
+    s = result.scenario
+    edge = limits(s)
+    cache = costs(s).read.exact_bytes(s.context)
+    found: list[Derivation] = []
+    stages = _count("n", "stages", s.n_gpus)
+    one = _scaled("c_1", "cache of one user", cache, units.format_bytes)
+    if edge.asymptote_tokens_per_s is not None:
+        many = _scaled("BW/c_1", "ceiling for any batch", edge.asymptote_tokens_per_s, units.format_rate, RESULT_DIGITS)
+        ratio = Expression("quotient", (bandwidth, one))
+        found.append(
+            Derivation("asymptote", "For any batch", many, ratio if s.split == "tensor" else product(stages, ratio))
+        )
+    if edge.crossover_batch is not None:
+        weights = _scaled("W", "weights read", result.decode.weights_read_bytes, units.format_bytes)
+        where = Quantity(
+            "B_cross",
+            "users whose cache equals the weights",
+            edge.crossover_batch,
+            f"{units.significant(edge.crossover_batch, RESULT_DIGITS)} users",
+        )
+        ratio = Expression("quotient", (weights, one))
+        found.append(
+            Derivation("crossover_batch", "Crossover", where, ratio if s.split == "tensor" else product(stages, ratio))
+        )
+    return found
+
+
+def prefill_derivations(result: Result) -> list[Derivation]:
+    """FLOPs of the prompt pass and the least time to first token."""
+    s, p = result.scenario, result.prefill
+    body, head = s.model_spec.matmul_params
+    users, tokens = _count("B", "users", s.batch), _count("S", "prompt tokens", s.context)
+    linear = product(
+        _count("2", "multiply and add", 2),
+        users,
+        Expression(
+            "sum",
+            (
+                product(_count("P_body", "layer parameters", body), tokens),
+                _count("P_head", "output head, last token only", head),
+            ),
+        ),
+    )
+    linear_result = _scaled("F_lin", "linear FLOPs", p.linear_flops, units.format_flops, RESULT_DIGITS)
+    flops = Expression(
+        "sum",
+        (
+            _scaled("F_lin", "linear FLOPs", p.linear_flops, units.format_flops),
+            _scaled("F_att", "attention FLOPs", p.attention_flops, units.format_flops),
+        ),
+    )
+    peak = s.gpu_spec.peak_flops_per_s(s.weight_format_spec.peak) * s.n_gpus
+    rate = _scaled("C", "peak arithmetic", peak, units.format_flop_rate)
+    compute = _scaled("t_comp", "compute time", p.compute_s, units.format_seconds, RESULT_DIGITS)
+    weights = _scaled("W", "weights read", p.weights_read_bytes, units.format_bytes)
+    bandwidth = _scaled("BW", "bandwidth", bandwidth_bytes_per_s(s), units.format_bandwidth)
+    memory = _scaled("t_mem", "memory time", p.memory_s, units.format_seconds, RESULT_DIGITS)
+    first = _scaled("TTFT", "time to first token", p.ttft_s, units.format_seconds, RESULT_DIGITS)
+    return [
+        Derivation("prefill_linear", "Linear layers", linear_result, linear),
+        Derivation("prefill_compute_s", "Compute time", compute, Expression("quotient", (flops, rate))),
+        Derivation("prefill_memory_s", "Memory time", memory, Expression("quotient", (weights, bandwidth))),
+        Derivation("ttft_s", "Time to first token", first, Expression("max", (compute, memory))),
+    ]

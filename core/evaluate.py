@@ -1,0 +1,399 @@
+"""`evaluate(scenario) -> Result`: the formulas put together for one scenario, and over a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from core import decode, prefill, roofline
+from core.decode import tokens_on_one_gpu
+from core.formats import WeightFormat
+from core.kv_cache import CacheCurve
+from core.model import LatentAttention, ModelSpec, SoftmaxAttention
+from core.scenario import CONTEXT_MAX, Scenario, Split
+from core.weights import WeightBytes, weight_bytes
+
+BoundBy = Literal["memory", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the group of GPUs must hold, against what it has."""
+
+    weights_bytes: int
+    kv_bytes: int
+    reserve_bytes: int
+    capacity_bytes: int
+    max_batch: int | None  # None: a sequence takes no cache at all
+    max_context: int | None  # memory's alone; None where memory never ends it, 0 where nothing fits
+
+    @property
+    def total_bytes(self) -> int:
+        """Weights + cache + reserve."""
+        return self.weights_bytes + self.kv_bytes + self.reserve_bytes
+
+    @property
+    def fits(self) -> bool:
+        """Whether the total is at most the capacity."""
+        return self.total_bytes <= self.capacity_bytes
+
+    @property
+    def over_by_bytes(self) -> int:
+        """Bytes missing; 0 when it fits."""
+        return max(0, self.total_bytes - self.capacity_bytes)
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes left over; 0 when it does not fit."""
+        return max(0, self.capacity_bytes - self.total_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeStep:
+    """One decode step at its lower bound. With layers split, bytes and FLOPs are those that pass one GPU."""
+
+    batch: int
+    weights_read_bytes: float
+    kv_read_bytes: float
+    flops: float
+    memory_s: float
+    compute_s: float
+    experts_touched: float | None  # per MoE layer; None for dense models
+
+    @property
+    def bytes_read(self) -> float:
+        """Weights + cache."""
+        return self.weights_read_bytes + self.kv_read_bytes
+
+    @property
+    def step_s(self) -> float:
+        """Least time of the step."""
+        return decode.step_time_s(memory_s=self.memory_s, compute_s=self.compute_s)
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Ceiling of the system."""
+        return decode.system_tokens_per_s(batch=self.batch, step_s=self.step_s)
+
+    @property
+    def tokens_per_s_per_user(self) -> float:
+        """Ceiling of one user."""
+        return 1 / self.step_s
+
+    @property
+    def bound_by(self) -> BoundBy:
+        """What sets the time of the step."""
+        return "compute" if self.compute_s > self.memory_s else "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Decode(DecodeStep):
+    """The step at the least experts (the bound), and for MoE the same step at the experts expected."""
+
+    expected: DecodeStep | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """The prompt pass at its lower bound."""
+
+    linear_flops: float
+    attention_flops: float
+    weights_read_bytes: float
+    compute_s: float
+    memory_s: float
+
+    @property
+    def flops(self) -> float:
+        """Matrix multiplications + attention."""
+        return self.linear_flops + self.attention_flops
+
+    @property
+    def ttft_s(self) -> float:
+        """Least time to first token."""
+        return max(self.compute_s, self.memory_s)
+
+    @property
+    def bound_by(self) -> BoundBy:
+        """What sets that time."""
+        return "compute" if self.compute_s > self.memory_s else "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything the formulas say of one scenario."""
+
+    scenario: Scenario
+    memory: Memory
+    decode: Decode
+    prefill: Prefill
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where the regimes of one scenario meet; None where they never do. Formula 10."""
+
+    asymptote_tokens_per_s: float | None
+    crossover_batch: float | None
+    crossover_context: float | None
+    compute_bound_batch: float | None
+    compute_bound_context: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Intensities:
+    """FLOPs per byte of the parts of a decode step, of prefill, and of the device's ridge. Formula 11.
+
+    `decode_weights` counts the matrices alone (equal to the batch in 16 bits), not tables and norms.
+    """
+
+    decode_weights: float
+    decode_attention: float | None
+    decode_step: float
+    prefill: float
+    ridge: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What depends on model, formats and split, but not on batch or context."""
+
+    weights: WeightBytes
+    stored: CacheCurve
+    read: CacheCurve
+    body_params: int
+    head_params: int
+
+
+@lru_cache(maxsize=4096)
+def _model_weights(model: ModelSpec, fmt: WeightFormat) -> WeightBytes:
+    return weight_bytes(model.tensors, fmt, model.shape)
+
+
+@lru_cache(maxsize=4096)
+def _costs(model: ModelSpec, fmt: WeightFormat, cache_bits: float, n_gpus: int, split: Split) -> _Costs:
+    copies = n_gpus if split == "tensor" else 1
+    body, head = model.matmul_params
+    return _Costs(
+        weights=_model_weights(model, fmt),
+        stored=model.cache_curve(bits=cache_bits, n_copies=copies),
+        read=model.cache_curve(bits=cache_bits, n_copies=copies, read=True),
+        body_params=body,
+        head_params=head,
+    )
+
+
+def costs(scenario: Scenario) -> _Costs:
+    """Weights, cache curves and matmul parameters of a scenario's model and formats."""
+    s = scenario
+    return _costs(s.model_spec, s.weight_format_spec, s.cache_bits, s.n_gpus, s.split)
+
+
+def attention_flops_per_token(model: ModelSpec, context: int) -> float:
+    """Attention FLOPs of one new token in all layers; recurrent updates are left out (still a bound). Formula 8."""
+    total = 0.0
+    for group in model.groups:
+        a = group.attention
+        if isinstance(a, SoftmaxAttention):
+            tokens = context if a.span is None else min(context, a.span)
+            per_layer = decode.attention_flops_per_token(n_q=a.n_q, d_k=a.d_k, d_v=a.d_v, tokens=tokens)
+        elif isinstance(a, LatentAttention):
+            tokens = min(context, a.indexer.top_k) if a.indexer else context
+            per_layer = decode.latent_attention_flops_per_token(
+                n_q=a.n_q, kv_lora_rank=a.kv_lora_rank, d_rope=a.d_rope, tokens=tokens
+            )
+        else:
+            continue
+        total += group.count * per_layer
+    return total
+
+
+def prefill_attention_flops(model: ModelSpec, context: int) -> float:
+    """Causal attention FLOPs of one prompt in all layers. Formula 12."""
+    total = 0.0
+    for group in model.groups:
+        a = group.attention
+        if isinstance(a, SoftmaxAttention):
+            pairs = prefill.attended_pairs(context=context, window=a.window, chunk=a.chunk)
+            per_layer = prefill.attention_flops(n_q=a.n_q, d_k=a.d_k, d_v=a.d_v, pairs=pairs)
+        elif isinstance(a, LatentAttention):
+            pairs = prefill.attended_pairs(context=context, window=a.indexer.top_k if a.indexer else None)
+            per_layer = prefill.attention_flops(n_q=a.n_q, d_k=a.d_nope + a.d_rope, d_v=a.d_v, pairs=pairs)
+        else:
+            continue
+        total += group.count * per_layer
+    return total
+
+
+def bandwidth_bytes_per_s(scenario: Scenario) -> float:
+    """BW that one step draws on: all GPUs' when every layer is on all of them, one GPU's when layers are split."""
+    one = scenario.gpu_spec.bandwidth_bytes_per_s
+    return one * scenario.n_gpus if scenario.split == "tensor" else one
+
+
+def peak_flops_per_s(scenario: Scenario) -> float:
+    """C that one step draws on, for the scenario's weight format."""
+    one = scenario.gpu_spec.peak_flops_per_s(scenario.weight_format_spec.peak)
+    return one * scenario.n_gpus if scenario.split == "tensor" else one
+
+
+def capacity_bytes(scenario: Scenario) -> int:
+    """Memory of the whole group of GPUs."""
+    return scenario.gpu_spec.memory_bytes * scenario.n_gpus
+
+
+def _memory(scenario: Scenario, cost: _Costs) -> Memory:
+    capacity = capacity_bytes(scenario)
+    reserve = round(capacity * scenario.reserve)
+    room = capacity - reserve - cost.weights.stored_bytes
+    return Memory(
+        weights_bytes=cost.weights.stored_bytes,
+        kv_bytes=cost.stored.bytes(scenario.context, scenario.batch),
+        reserve_bytes=reserve,
+        capacity_bytes=capacity,
+        max_batch=cost.stored.largest_batch(room, scenario.context),
+        max_context=cost.stored.longest_context(room, scenario.batch),
+    )
+
+
+def _decode(scenario: Scenario, cost: _Costs) -> Decode:
+    s = scenario
+    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    if isinstance(tokens, int):
+        kv_read: float = cost.read.bytes(s.context, tokens)
+    else:
+        kv_read = cost.read.exact_bytes(s.context) * tokens
+    attention = attention_flops_per_token(s.model_spec, s.context)
+    flops = tokens * (2 * (cost.body_params + cost.head_params) + attention)
+    bandwidth = bandwidth_bytes_per_s(s)
+    compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=peak_flops_per_s(s))
+    moe = s.model_spec.moe
+
+    def parts(at_tokens: float | None) -> tuple[float, float]:
+        weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=at_tokens)
+        return weights_read, decode.memory_time_s(bytes_read=weights_read + kv_read, bandwidth_bytes_per_s=bandwidth)
+
+    expected = None
+    if moe:
+        weights_read, memory_s = parts(tokens)
+        touched = cost.weights.experts[0].touched(tokens)
+        expected = DecodeStep(s.batch, weights_read, kv_read, flops, memory_s, compute_s, touched)
+    weights_read, memory_s = parts(None)
+    least = float(moe.n_active) if moe else None
+    return Decode(s.batch, weights_read, kv_read, flops, memory_s, compute_s, least, expected)
+
+
+def _prefill(scenario: Scenario, cost: _Costs) -> Prefill:
+    s = scenario
+    linear = prefill.linear_flops(
+        body_params=cost.body_params, head_params=cost.head_params, context=s.context, batch=s.batch
+    )
+    attention = s.batch * prefill_attention_flops(s.model_spec, s.context)
+    weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding)
+    # All GPUs can work on one prompt: chunks of it fill a pipeline, so layers split keep the whole group's C.
+    peak = s.gpu_spec.peak_flops_per_s(s.weight_format_spec.peak) * s.n_gpus
+    return Prefill(
+        linear_flops=linear,
+        attention_flops=attention,
+        weights_read_bytes=weights_read,
+        compute_s=decode.compute_time_s(flops=linear + attention, peak_flops_per_s=peak),
+        memory_s=decode.memory_time_s(bytes_read=weights_read, bandwidth_bytes_per_s=bandwidth_bytes_per_s(s)),
+    )
+
+
+def evaluate(scenario: Scenario) -> Result:
+    """Memory, decode step and prefill of one scenario.
+
+    >>> result = evaluate(Scenario(batch=32))
+    >>> result.memory.weights_bytes, result.memory.kv_bytes, round(result.decode.tokens_per_s, 1)
+    (16060522496, 34359738368, 2126.1)
+    """
+    cost = costs(scenario)
+    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost), _prefill(scenario, cost))
+
+
+def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
+    """`evaluate` with one field taking each value.
+
+    >>> [round(r.decode.tokens_per_s) for r in sweep(Scenario(), "batch", (1, 32))]
+    [196, 2126]
+    """
+    return [evaluate(scenario.replace(**{field: value})) for value in values]
+
+
+def limits(scenario: Scenario) -> Limits:
+    """Asymptote and crossovers of a scenario (bound reading: the least experts). Formula 10.
+
+    >>> found = limits(Scenario())
+    >>> round(found.asymptote_tokens_per_s), round(found.crossover_batch), found.compute_bound_batch
+    (3120, 15, None)
+    >>> found.compute_bound_context
+    393
+    """
+    s = scenario
+    cost = costs(s)
+    stages = 1 if s.split == "tensor" else s.n_gpus
+    weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding)
+    cache = cost.read.exact_bytes(s.context)
+    bandwidth, peak = bandwidth_bytes_per_s(s), peak_flops_per_s(s)
+    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    matmul = 2 * (cost.body_params + cost.head_params)
+
+    def gains(context: int) -> bool:
+        flops = matmul + attention_flops_per_token(s.model_spec, context)
+        return flops / peak > cost.read.exact_bytes(context) / bandwidth
+
+    compute_batch = decode.compute_bound_batch(
+        weights_read_bytes=weights_read,
+        cache_bytes_per_sequence=cache,
+        flops_per_sequence=matmul + attention_flops_per_token(s.model_spec, s.context),
+        bandwidth_bytes_per_s=bandwidth,
+        peak_flops_per_s=peak,
+    )
+    context_edge = decode.last_true(gains, low=1, high=CONTEXT_MAX)
+    crossover = (
+        decode.crossover_batch(weights_read_bytes=weights_read, cache_bytes_per_sequence=cache) if cache else None
+    )
+    if crossover is not None and stages > 1:
+        # Below n sequences a stage still reads one whole cache, so the two are equal only from one each upwards.
+        crossover = crossover * stages if crossover >= 1 else None
+    return Limits(
+        asymptote_tokens_per_s=decode.asymptote_tokens_per_s(
+            bandwidth_bytes_per_s=bandwidth, cache_bytes_per_sequence=cache, n_stages=stages
+        )
+        if cache
+        else None,
+        crossover_batch=crossover,
+        crossover_context=cost.read.crossing(weights_read / tokens),
+        compute_bound_batch=None if compute_batch is None else compute_batch * stages,
+        compute_bound_context=None if context_edge == CONTEXT_MAX else context_edge,
+    )
+
+
+def intensities(scenario: Scenario, result: Result) -> Intensities:
+    """Arithmetic intensities of a scenario's phases and its device's ridge. Formula 11.
+
+    >>> found = intensities(Scenario(batch=32), evaluate(Scenario(batch=32)))
+    >>> round(found.decode_attention, 6), round(found.ridge, 1)
+    (4.0, 295.3)
+    >>> found.decode_weights
+    32.0
+    """
+    d, p = result.decode, result.prefill
+    tokens = tokens_on_one_gpu(batch=scenario.batch, n_gpus=scenario.n_gpus, split=scenario.split)
+    attention = tokens * attention_flops_per_token(scenario.model_spec, scenario.context)
+    weights = costs(scenario).weights
+    matrices = weights.matrix_bytes + weights.expert_bytes()
+    return Intensities(
+        decode_weights=roofline.intensity_flops_per_byte(flops=d.flops - attention, bytes_moved=matrices),
+        decode_attention=roofline.intensity_flops_per_byte(flops=attention, bytes_moved=d.kv_read_bytes)
+        if attention and d.kv_read_bytes
+        else None,
+        decode_step=roofline.intensity_flops_per_byte(flops=d.flops, bytes_moved=d.bytes_read),
+        prefill=roofline.intensity_flops_per_byte(flops=p.flops, bytes_moved=p.weights_read_bytes),
+        ridge=roofline.ridge_flops_per_byte(
+            peak_flops_per_s=peak_flops_per_s(scenario), bandwidth_bytes_per_s=bandwidth_bytes_per_s(scenario)
+        ),
+    )

@@ -1,0 +1,177 @@
+"""A result as rows: for the table beneath the pictures and for CSV."""
+
+from __future__ import annotations
+
+from core.catalog import gpus, models
+from core.evaluate import Result, limits
+from core.roofline import ridge_flops_per_byte
+from core.units import Unit, format_bytes, format_flops, format_rate, format_seconds, integer, significant
+
+Rows = list[tuple[str, str | float | None]]
+
+
+def numbers_table(result: Result, unit: Unit, *, exact: bool = False) -> tuple[tuple[str, str], Rows]:
+    """Header and rows of every figure; with `exact`, base units as numbers, else text for reading.
+
+    >>> from core.evaluate import evaluate
+    >>> from core.scenario import Scenario
+    >>> header, rows = numbers_table(evaluate(Scenario(batch=32)), "GB")
+    >>> header, rows[0]
+    (('figure', 'value'), ('weights', '16.1 GB (16,060,522,496 bytes)'))
+    """
+    m, d, p, edge = result.memory, result.decode, result.prefill, limits(result.scenario)
+
+    def size(value: float) -> str | float:
+        return value if exact else f"{format_bytes(value, unit)} ({integer(value)} bytes)"
+
+    def time(value: float) -> str | float:
+        return value if exact else format_seconds(value, 4)
+
+    def rate(value: float | None) -> str | float | None:
+        return value if exact or value is None else format_rate(value, 4)
+
+    def count(value: float | None, none: str = "no limit") -> str | float | None:
+        if exact:
+            return value
+        return none if value is None else integer(value) if value == int(value) else significant(value, 4)
+
+    def name(text: str, base_unit: str) -> str:
+        return f"{text} ({base_unit})" if exact else text
+
+    rows: Rows = [
+        (name("weights", "bytes"), size(m.weights_bytes)),
+        (name("KV cache", "bytes"), size(m.kv_bytes)),
+        (name("reserve", "bytes"), size(m.reserve_bytes)),
+        (name("total", "bytes"), size(m.total_bytes)),
+        (name("capacity", "bytes"), size(m.capacity_bytes)),
+        (name("missing", "bytes"), size(m.over_by_bytes)),
+        (name("most users at this context", "users"), count(m.max_batch)),
+        (name("longest context for these users", "tokens"), count(m.max_context)),
+        (name("weights read a step", "bytes"), size(d.weights_read_bytes)),
+        (name("cache read a step", "bytes"), size(d.kv_read_bytes)),
+        (name("FLOPs a step", "FLOP"), d.flops if exact else format_flops(d.flops, 4)),
+        (name("memory time of a step", "s"), time(d.memory_s)),
+        (name("compute time of a step", "s"), time(d.compute_s)),
+        (name("step at least", "s"), time(d.step_s)),
+        (name("together at most", "tokens/s"), rate(d.tokens_per_s)),
+        (name("each user at most", "tokens/s"), rate(d.tokens_per_s_per_user)),
+        (name("asymptote for any batch", "tokens/s"), rate(edge.asymptote_tokens_per_s)),
+        (name("batch whose cache equals the weights", "users"), count(edge.crossover_batch, "none")),
+        (name("context whose cache equals the weights", "tokens"), count(edge.crossover_context, "none")),
+        (name("batch from which arithmetic sets the pace", "users"), count(edge.compute_bound_batch, "none")),
+        (name("time to first token at least", "s"), time(p.ttft_s)),
+    ]
+    if d.expected is not None:
+        rows += [
+            (name("experts touched a layer, least", "experts"), count(d.experts_touched)),
+            (name("experts touched a layer, expected", "experts"), count(d.expected.experts_touched)),
+            (name("together at the expected experts", "tokens/s"), rate(d.expected.tokens_per_s)),
+        ]
+    return ("figure", "value"), rows
+
+
+def model_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]:
+    """Every model of the catalog with its counts, cache and source.
+
+    >>> header, rows = model_rows()
+    >>> dict(zip(header, rows[0]))["parameters"] > 0
+    True
+    """
+    header = (
+        "model",
+        "family",
+        "released",
+        "layers",
+        "parameters",
+        "published count",
+        "difference (%)",
+        "cache bytes per token",
+        "cache bytes at full context",
+        "max context",
+        "native format",
+        "source",
+        "source of the count",
+        "recalled fields",
+        "notes",
+    )
+    rows: list[tuple[str | int | float | None, ...]] = []
+    for m in models().values():
+        whole = m.n_params + sum(count for _, count in m.reconcile)
+        off = None if m.official_params is None else round(100 * (whole / m.official_params - 1), 4)
+        rows.append(
+            (
+                m.name,
+                m.family,
+                m.released,
+                " + ".join(f"{g.count} {g.label}" for g in m.groups),
+                m.n_params,
+                m.official_params,
+                off,
+                m.kv_bytes_per_token(),
+                m.kv_bytes(m.max_context) + m.state_bytes,
+                m.max_context,
+                m.native_format,
+                m.source,
+                m.source_params,
+                ", ".join(m.recalled_fields),
+                m.notes,
+            )
+        )
+    return header, rows
+
+
+def gpu_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]:
+    """Every device of the catalog with its figures and sources.
+
+    >>> header, rows = gpu_rows()
+    >>> len(header) == len(rows[0])
+    True
+    """
+    header = (
+        "device",
+        "vendor",
+        "year",
+        "capacity bytes",
+        "capacity from",
+        "bandwidth GB/s",
+        "BF16 TFLOP/s",
+        "FP16 TFLOP/s",
+        "FP8 TFLOP/s",
+        "INT8 TOP/s",
+        "FP4 TFLOP/s",
+        "ridge FLOP/byte",
+        "preview",
+        "confidence",
+        "weak fields",
+        "sources",
+        "disagreements",
+        "notes",
+    )
+    rows: list[tuple[str | int | float | None, ...]] = []
+    for g in gpus().values():
+        ridge = ridge_flops_per_byte(
+            peak_flops_per_s=g.peak_flops_per_s(), bandwidth_bytes_per_s=g.bandwidth_bytes_per_s
+        )
+        rows.append(
+            (
+                g.name,
+                g.vendor,
+                g.year,
+                g.memory_bytes,
+                "driver" if g.driver_memory_bytes else f"{g.marketed_memory:g} {g.marketed_unit} as marketed",
+                g.bandwidth_gb_per_s,
+                g.bf16_tflops,
+                g.fp16_tflops,
+                g.fp8_tflops,
+                g.int8_tflops,
+                g.fp4_tflops,
+                round(ridge, 1) if g.ridge_comparable else None,
+                "preview" if g.preview else "",
+                g.confidence,
+                ", ".join(g.weak_fields),
+                "; ".join(g.source),
+                "; ".join(g.disagreements),
+                g.notes,
+            )
+        )
+    return header, rows

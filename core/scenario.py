@@ -1,0 +1,300 @@
+"""`Scenario`: one frozen question (model, GPU, batch, context, ...) and its form in a URL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from core.catalog import gpus, models
+from core.formats import CACHE_FORMATS, CacheFormatName, WeightFormat, WeightFormatName, resolve_weight_format
+from core.gpu import GpuSpec
+from core.model import ModelSpec
+
+BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
+CONTEXT_MAX = 2**24
+GPUS_MAX = 1024
+RESERVE_MAX = 0.9
+
+Split = Literal["tensor", "layer"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+SPLIT_LABELS: dict[Split, str] = {
+    "tensor": "tensor parallel: every layer on all GPUs",
+    "layer": "pipeline: layers shared out",
+}
+SHOWN_CHARS = 40
+
+
+class Scenario(BaseModel):
+    """What is asked: model and device (a slug or a spec), load, formats and assumptions.
+
+    Any context from 1 to 2**24 tokens is valid, also beyond the model's own limit (a what-if that the page names).
+    Raises pydantic's ValidationError naming field, value and what is allowed.
+
+    >>> Scenario(batch=32).to_query()["batch"]
+    '32'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | ModelSpec = "llama-3-8b"
+    gpu: str | GpuSpec = "h100-sxm"
+    n_gpus: Annotated[int, Field(ge=1, le=GPUS_MAX)] = 1
+    split: Split = "tensor"
+    batch: Annotated[int, Field(ge=1, le=BATCH_MAX)] = 1
+    context: Annotated[int, Field(ge=1, le=CONTEXT_MAX)] = 8192
+    kv_heads: int | None = None
+    weight_format: WeightFormatName = "native"
+    cache_format: CacheFormatName = "bf16"
+    reserve: Annotated[float, Field(ge=0, le=RESERVE_MAX, allow_inf_nan=False)] = 0.10
+    skip_embedding: bool = False
+
+    @field_validator("reserve")
+    @classmethod
+    def _whole_millionths(cls, value: float) -> float:
+        # A link carries it as a short decimal, and must give back exactly this number.
+        return round(value, 6)
+
+    @field_validator("model")
+    @classmethod
+    def _known_model(cls, value: str | ModelSpec) -> str | ModelSpec:
+        if isinstance(value, str) and value not in models():
+            raise ValueError(f"model must be a slug of data/models.toml or a ModelSpec, got {shown(value)}")
+        return value
+
+    @field_validator("gpu")
+    @classmethod
+    def _known_gpu(cls, value: str | GpuSpec) -> str | GpuSpec:
+        if isinstance(value, str) and value not in gpus():
+            raise ValueError(f"gpu must be a slug of data/gpus.toml or a GpuSpec, got {shown(value)}")
+        return value
+
+    @model_validator(mode="after")
+    def _kv_heads_divide(self) -> Scenario:
+        if self.kv_heads is not None:
+            options = self.released_model.kv_head_options
+            if self.kv_heads not in options:
+                raise ValueError(
+                    f"kv_heads must be {one_of(options)} for {self.released_model.name}, got {self.kv_heads}"
+                )
+        return self
+
+    @cached_property
+    def released_model(self) -> ModelSpec:
+        """The model as released."""
+        return self.model if isinstance(self.model, ModelSpec) else models()[self.model]
+
+    @cached_property
+    def model_spec(self) -> ModelSpec:
+        """The model that is evaluated: the released one, or the what-if with other KV heads."""
+        released = self.released_model
+        return released if self.kv_heads is None else _what_if(released, self.kv_heads)
+
+    @cached_property
+    def gpu_spec(self) -> GpuSpec:
+        """The device."""
+        return self.gpu if isinstance(self.gpu, GpuSpec) else gpus()[self.gpu]
+
+    @property
+    def weight_format_spec(self) -> WeightFormat:
+        """The weight format, "native" resolved for the model."""
+        return resolve_weight_format(self.weight_format, self.released_model.native_format)
+
+    @property
+    def cache_bits(self) -> float:
+        """Bits per cached value."""
+        return CACHE_FORMATS[self.cache_format].bits
+
+    def replace(self, **changes: Any) -> Scenario:
+        """A validated copy with some fields changed (pydantic's model_copy would not validate).
+
+        >>> Scenario().replace(batch=64).batch
+        64
+        """
+        return Scenario.model_validate({name: getattr(self, name) for name in Scenario.model_fields} | changes)
+
+    def to_query(self) -> dict[str, str]:
+        """Every field as a plain number or slug, in a fixed order; the inverse of `from_query`."""
+        return {
+            "model": self.released_model.slug,
+            "gpu": self.gpu_spec.slug,
+            "gpus": str(self.n_gpus),
+            "split": self.split,
+            "batch": str(self.batch),
+            "context": str(self.context),
+            "kv_heads": RELEASED if self.kv_heads is None else str(self.kv_heads),
+            "weights": self.weight_format,
+            "cache": self.cache_format,
+            "reserve": format(Decimal(repr(self.reserve)) * 100, "f").rstrip("0").rstrip(".") or "0",
+            "skip_embedding": "1" if self.skip_embedding else "0",
+        }
+
+    @staticmethod
+    def from_query(query: Mapping[str, str], default: Scenario | None = None) -> tuple[Scenario, list[str]]:
+        """The scenario a link asks for, and one sentence for each value that was missing, changed or replaced.
+
+        A link without any of our keys is no question and gives the default silently. Keys of others are ignored.
+
+        >>> scenario, notes = Scenario.from_query(Scenario(batch=7).to_query())
+        >>> scenario.batch, notes
+        (7, [])
+        >>> Scenario.from_query(Scenario().to_query() | {"batch": "-3"})[1]
+        ['batch must be a whole number from 1 to 1,000,000,000,000,000; "-3" became 1.']
+        """
+        base = default or Scenario()
+        if not any(key in query for key in QUERY_KEYS):
+            return base, []
+        notes: list[str] = []
+        fallback = base.to_query()
+
+        def value(key: str, read: Callable[[str], Any], replacement: Any, allowed: str) -> Any:
+            if key not in query:
+                return replacement
+            try:
+                return read(query[key].strip())
+            except (ValueError, ArithmeticError, KeyError):
+                notes.append(f"{key} must be {allowed}; {shown(query[key])} was replaced by {fallback[key]}.")
+                return replacement
+
+        def number(key: str, low: float, high: float, replacement: float, *, whole: bool = True) -> Any:
+            kind = "a whole number" if whole else "a percentage"
+            allowed = f"{kind} from {low:,} to {high:,}"
+            if key in query:
+                clamped = _clamped(query[key].strip(), low, high, whole=whole)
+                if clamped is not None:
+                    notes.append(f"{key} must be {allowed}; {shown(query[key])} became {clamped:,}.")
+                    return clamped
+            return value(key, _whole if whole else _decimal, replacement, allowed)
+
+        model = value("model", _slug(models()), base.model, "the slug of a model in the catalog")
+        gpu = value("gpu", _slug(gpus()), base.gpu, "the slug of a GPU in the catalog")
+        fields = {
+            "model": model,
+            "gpu": gpu,
+            "n_gpus": number("gpus", 1, GPUS_MAX, base.n_gpus),
+            "split": value("split", _slug(SPLITS), base.split, one_of(SPLITS)),
+            "batch": number("batch", 1, BATCH_MAX, base.batch),
+            "context": number("context", 1, CONTEXT_MAX, base.context),
+            "kv_heads": None,
+            "weight_format": value("weights", _slug(WEIGHT_NAMES), base.weight_format, one_of(WEIGHT_NAMES)),
+            "cache_format": value("cache", _slug(CACHE_NAMES), base.cache_format, one_of(CACHE_NAMES)),
+            "reserve": number("reserve", 0, round(RESERVE_MAX * 100), base.reserve * 100, whole=False),
+            "skip_embedding": value("skip_embedding", _FLAGS.__getitem__, base.skip_embedding, "0 or 1"),
+        }
+        fields["reserve"] = float(Decimal(repr(fields["reserve"])) / 100) if "reserve" in query else base.reserve
+        spec = model if isinstance(model, ModelSpec) else models()[model]
+        fields["kv_heads"] = _kv_heads(query.get("kv_heads"), spec, notes)
+        missing = [key for key in QUERY_KEYS if key not in query]
+        if missing:
+            used = ", ".join(f"{key} {fallback[key]}" for key in missing if key != "kv_heads")
+            if "kv_heads" in missing:
+                used = ", ".join(filter(None, (used, f"kv_heads {RELEASED}")))
+            notes.append(f"Not in the link, so the default holds: {used}.")
+        return Scenario.model_validate(fields), notes
+
+
+RELEASED = "released"
+_FLAGS = {"0": False, "1": True}
+WEIGHT_NAMES: tuple[str, ...] = get_args(WeightFormatName)
+CACHE_NAMES: tuple[str, ...] = get_args(CacheFormatName)
+QUERY_KEYS = tuple(Scenario().to_query())
+
+
+def shown(value: str) -> str:
+    """A value of unknown origin, quoted and cut to a readable length.
+
+    >>> shown("x" * 50)
+    '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"'
+    """
+    clean = "".join(c if c.isprintable() else "?" for c in value)
+    return f'"{clean[:SHOWN_CHARS]}…"' if len(clean) > SHOWN_CHARS else f'"{clean}"'
+
+
+def one_of(options: tuple[str, ...] | tuple[int, ...]) -> str:
+    """The allowed values as words.
+
+    >>> one_of((1, 2, 4)), one_of(())
+    ('one of 1, 2, 4', 'left as released')
+    """
+    return f"one of {', '.join(map(str, options))}" if options else "left as released"
+
+
+def problem(error: ValidationError) -> str:
+    """The first fault of a Scenario as one sentence.
+
+    >>> try:
+    ...     Scenario(batch=0)
+    ... except ValidationError as fault:
+    ...     print(problem(fault))
+    batch: Input should be greater than or equal to 1, got 0.
+    """
+    fault = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}, got {fault['input']}." if where else f"{message}."
+
+
+def _what_if(model: ModelSpec, kv_heads: int) -> ModelSpec:
+    key = (model, kv_heads)
+    found = _WHAT_IFS.get(key)
+    if found is None:
+        if len(_WHAT_IFS) >= 512:
+            _WHAT_IFS.clear()
+        found = _WHAT_IFS[key] = model.with_kv_heads(kv_heads)
+    return found
+
+
+_WHAT_IFS: dict[tuple[ModelSpec, int], ModelSpec] = {}
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 25):
+        raise ValueError(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    if not text.isascii() or len(text) > 25 or "_" in text:
+        raise ValueError(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _clamped(text: str, low: float, high: float, *, whole: bool) -> float | None:
+    """The nearest allowed number when `text` is a number out of range; None when it is in range or no number."""
+    try:
+        number = _whole(text) if whole else _decimal(text)
+    except ValueError:
+        return None
+    return low if number < low else high if number > high else None
+
+
+def _slug(known: Mapping[str, Any] | tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+def _kv_heads(text: str | None, model: ModelSpec, notes: list[str]) -> int | None:
+    if text is None or text.strip() == RELEASED:
+        return None
+    try:
+        number = _whole(text.strip())
+    except ValueError:
+        number = 0
+    if number in model.kv_head_options:
+        return number
+    notes.append(
+        f"kv_heads must be {one_of((RELEASED, *map(str, model.kv_head_options)))} for {model.name}; "
+        f"{shown(text)} was replaced by {RELEASED}."
+    )
+    return None

@@ -1,0 +1,176 @@
+"""Scaling of bytes, seconds, FLOPs and rates for people; nothing else in the project divides by 1e9 or 2**30."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+GB = 10**9
+GIB = 2**30
+MIB = 2**20
+TERA = 10**12
+BITS_PER_BYTE = 8
+
+Unit = Literal["GB", "GiB"]
+UNITS: tuple[Unit, ...] = ("GB", "GiB")
+
+_DECIMAL = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_BINARY = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SI = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
+
+
+def gb(value: float) -> float:
+    """Bytes in decimal gigabytes (1 GB = 1e9 bytes).
+
+    >>> gb(34_359_738_368)
+    34.359738368
+    """
+    return value / GB
+
+
+def gib(value: float) -> float:
+    """Bytes in binary gibibytes (1 GiB = 2**30 bytes).
+
+    >>> gib(34_359_738_368)
+    32.0
+    """
+    return value / GIB
+
+
+def in_unit(value_bytes: float, unit: Unit) -> float:
+    """Bytes in the unit a page shows.
+
+    >>> in_unit(2**30, "GiB"), in_unit(10**9, "GB")
+    (1.0, 1.0)
+    """
+    return value_bytes / (GIB if unit == "GiB" else GB)
+
+
+def from_unit(value: float, unit: Unit) -> float:
+    """The inverse of :func:`in_unit`.
+
+    >>> from_unit(1.0, "GiB")
+    1073741824.0
+    """
+    return value * (GIB if unit == "GiB" else GB)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with thousands separators and at least `digits` significant digits, never in exponent form.
+
+    >>> [significant(x) for x in (0.04567, 4.799, 66.44, 2126.14, 0.0, 122_500)]
+    ['0.0457', '4.80', '66.4', '2,126', '0', '122,500']
+    """
+    if value == 0:
+        return "0"
+    magnitude = abs(value)
+    decimals = digits - 1
+    almost_one = 1 - 0.5 * 10.0**-digits  # rounds up to one in `digits` digits
+    while decimals > 0 and magnitude >= 10.0 ** (digits - decimals) * almost_one:
+        decimals -= 1
+    while magnitude < 1 and magnitude * 10.0 ** (decimals - digits + 1) < almost_one and decimals < 15:
+        decimals += 1
+    return f"{value:,.{decimals}f}"
+
+
+def integer(value: float) -> str:
+    """A count with thousands separators.
+
+    >>> integer(131072)
+    '131,072'
+    """
+    return f"{value:,.0f}"
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int, base: str, space: str = " ") -> str:
+    for size, name in steps:
+        # 0.9995 of a step already rounds up to the step in three digits: "1.00 GB", not "1,000 MB".
+        if abs(value) >= size * (1 - 0.5 * 10.0**-digits):
+            return f"{significant(value / size, digits)}{space}{name}"
+    return f"{significant(value, digits)}{space}{base}".rstrip()
+
+
+def format_bytes(value_bytes: float, unit: Unit = "GB", digits: int = 3) -> str:
+    """Bytes for people, in decimal or binary steps.
+
+    >>> format_bytes(34_359_738_368), format_bytes(34_359_738_368, "GiB")
+    ('34.4 GB', '32.0 GiB')
+    >>> format_bytes(70_272), format_bytes(819_200, "GiB"), format_bytes(3.04e12)
+    ('70.3 kB', '800 KiB', '3.04 TB')
+    """
+    if value_bytes == int(value_bytes) and abs(value_bytes) < 1000:
+        return f"{int(value_bytes)} B"
+    return _scaled(value_bytes, _BINARY if unit == "GiB" else _DECIMAL, digits, "B")
+
+
+def format_seconds(value_s: float, digits: int = 3) -> str:
+    """Seconds for people.
+
+    >>> format_seconds(0.015051), format_seconds(0.0000038), format_seconds(2.5)
+    ('15.1 ms', '3.80 µs', '2.50 s')
+    """
+    return _scaled(value_s, _SECONDS, digits, "s")
+
+
+def format_rate(value_tokens_per_s: float, digits: int = 3) -> str:
+    """Tokens per second for people.
+
+    >>> format_rate(2126.14), format_rate(66.44)
+    ('2,126 tokens/s', '66.4 tokens/s')
+    """
+    return f"{significant(value_tokens_per_s, digits)} tokens/s"
+
+
+def format_bandwidth(value_bytes_per_s: float, digits: int = 3) -> str:
+    """Bandwidth for people; vendors print it in decimal units only.
+
+    >>> format_bandwidth(3.35e12), format_bandwidth(936.2e9)
+    ('3.35 TB/s', '936 GB/s')
+    """
+    return f"{_scaled(value_bytes_per_s, _DECIMAL, digits, 'B')}/s"
+
+
+def format_flops(value_flops: float, digits: int = 3) -> str:
+    """A number of floating-point operations for people.
+
+    >>> format_flops(15.1e9)
+    '15.1 GFLOP'
+    """
+    return _scaled(value_flops, tuple((size, f"{name}FLOP") for size, name in _SI), digits, "FLOP")
+
+
+def format_flop_rate(value_flops_per_s: float, digits: int = 4) -> str:
+    """A peak arithmetic rate for people.
+
+    >>> format_flop_rate(989.4e12)
+    '989.4 TFLOP/s'
+    """
+    return f"{format_flops(value_flops_per_s, digits)}/s"
+
+
+def format_count(value: float, digits: int = 3) -> str:
+    """A large count (parameters, values) for people.
+
+    >>> format_count(8_030_261_248), format_count(4096)
+    ('8.03B', '4,096')
+    """
+    return _scaled(value, _COUNTS, digits, "", "") if abs(value) >= 1e6 else integer(value)
+
+
+def format_ratio(value: float, digits: int = 2) -> str:
+    """A factor for people.
+
+    >>> format_ratio(2.139), format_ratio(15.6)
+    ('2.1', '16')
+    """
+    return significant(value, digits)
+
+
+def plural(count: float, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "user"), plural(32, "user"), plural(2, "copy", "copies")
+    ('1 user', '32 users', '2 copies')
+    """
+    return f"{integer(count)} {one if count == 1 else many or one + 's'}"

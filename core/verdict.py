@@ -1,0 +1,156 @@
+"""The verdict in words: sentences formatted from a `Result`, so that text and numbers cannot disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.evaluate import Result
+from core.model import LatentAttention
+from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a page says of a result: the headline, the rest in short sentences, and cautions."""
+
+    headline: str
+    memory: tuple[str, ...]
+    speed: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+def cache_against_weights(result: Result) -> str:
+    """How the cache compares with the weights, in one sentence.
+
+    >>> from core.evaluate import evaluate
+    >>> from core.scenario import Scenario
+    >>> cache_against_weights(evaluate(Scenario(batch=32)))
+    'The cache is 2.1 times the weights.'
+    """
+    m = result.memory
+    if not m.kv_bytes:
+        return "There is no cache."
+    ratio = m.kv_bytes / m.weights_bytes
+    if ratio >= 1:
+        return f"The cache is {format_ratio(ratio)} times the weights."
+    return f"The weights are {format_ratio(1 / ratio)} times the cache."
+
+
+def _room(result: Result) -> tuple[str, ...]:
+    s, m = result.scenario, result.memory
+    name = s.released_model.name
+    gpus = plural(s.n_gpus, "GPU")
+    if m.weights_bytes + m.reserve_bytes > m.capacity_bytes:
+        return (f"Weights and reserve alone pass the memory of {gpus}: not one user fits.",)
+    found: list[str] = []
+    if m.max_batch is None:
+        found.append("No cache is kept, so memory sets no limit on users.")
+    elif m.max_batch == 0:
+        found.append("Not even one user fits at this context.")
+    else:
+        found.append(f"Up to {plural(m.max_batch, 'user')} at this context.")
+    stops = f"the model stops at {integer(s.released_model.max_context)}"
+    users = "this user" if s.batch == 1 else f"these {integer(s.batch)} users"
+    if m.max_context is None:
+        found.append(f"For {users} memory ends no context: {name}'s cache stops growing ({stops}).")
+    elif m.max_context:
+        found.append(f"For {users}, memory would allow {integer(m.max_context)} tokens ({stops}).")
+    else:
+        found.append(f"For {users}, memory allows no context at all.")
+    return tuple(found)
+
+
+def _speed(result: Result, unit: Unit) -> tuple[str, ...]:
+    s, d = result.scenario, result.decode
+    if d.bound_by == "memory":
+        why = f"Memory sets the pace: each step reads {format_bytes(d.bytes_read, unit)}."
+    else:
+        why = f"Arithmetic sets the pace: each step computes for {format_seconds(d.compute_s)}."
+    if s.batch == 1:
+        ceiling = f"At most {format_rate(d.tokens_per_s)}; no system is faster."
+    else:
+        ceiling = (
+            f"At most {format_rate(d.tokens_per_s)} together, {format_rate(d.tokens_per_s_per_user)} for each user; "
+            "no system is faster."
+        )
+    found = [why, ceiling]
+    if d.expected is not None and d.experts_touched is not None and d.expected.experts_touched is not None:
+        found.append(
+            f"That counts the fewest experts a layer can touch, {format_ratio(d.experts_touched)}; with uniform "
+            f"routing {format_ratio(d.expected.experts_touched, 3)} are expected, which gives "
+            f"{format_rate(d.expected.tokens_per_s)} together (an estimate)."
+        )
+    return tuple(found)
+
+
+def _cautions(result: Result) -> tuple[str, ...]:
+    s = result.scenario
+    model = s.released_model
+    found: list[str] = []
+    if s.model_spec.is_hypothetical:
+        released = " and ".join(map(str, model.released_kv_heads))
+        heads = plural(s.kv_heads or 0, "KV head")
+        found.append(f"{model.name} with {heads} is hypothetical: it was released with {released}.")
+    if s.context > model.max_context:
+        found.append(f"{integer(s.context)} tokens is a what-if: {model.name} stops at {integer(model.max_context)}.")
+    if s.gpu_spec.memory_note:
+        found.append(s.gpu_spec.memory_note)
+    if s.gpu_spec.preview:
+        found.append(f"{s.gpu_spec.name} is announced or in preview: its figures are not from a shipped datasheet.")
+    if not result.memory.fits:
+        found.append("It does not fit, so the speed is a what-if.")
+    if any(isinstance(g.attention, LatentAttention) for g in model.groups) and s.n_gpus > 1 and s.split == "tensor":
+        found.append(
+            f"Tensor parallel keeps MLA's latent on each of the {s.n_gpus} GPUs; "
+            "attention data parallelism does better."
+        )
+    if s.n_gpus > 1:
+        found.append("Time on the links between GPUs is left out, so this stays a bound.")
+    return tuple(found)
+
+
+def verdict(result: Result, unit: Unit = "GB") -> Verdict:
+    """The sentences for one result.
+
+    >>> from core.evaluate import evaluate
+    >>> from core.scenario import Scenario
+    >>> said = verdict(evaluate(Scenario(batch=32)))
+    >>> said.headline
+    'Fits, with 26.5 GB free.'
+    >>> said.memory[1]
+    'Up to 56 users at this context.'
+    """
+    m = result.memory
+    if m.fits:
+        headline = f"Fits, with {format_bytes(m.free_bytes, unit)} free."
+    else:
+        headline = f"Does not fit: {format_bytes(m.over_by_bytes, unit)} too much."
+    return Verdict(headline, (cache_against_weights(result), *_room(result)), _speed(result, unit), _cautions(result))
+
+
+def key_line(result: Result, unit: Unit) -> str:
+    """All numbers of the memory bar in one line, for when labels do not fit inside it."""
+    m = result.memory
+    parts = [
+        f"weights {format_bytes(m.weights_bytes, unit)}",
+        f"KV cache {format_bytes(m.kv_bytes, unit)}",
+        f"reserve {format_bytes(m.reserve_bytes, unit)}",
+        f"free {format_bytes(m.free_bytes, unit)}" if m.fits else f"missing {format_bytes(m.over_by_bytes, unit)}",
+        f"capacity {format_bytes(m.capacity_bytes, unit)}",
+    ]
+    return " · ".join(parts)
+
+
+def memory_alt(result: Result, unit: Unit) -> str:
+    """Alt text of the memory bar."""
+    return f"Memory bar: {key_line(result, unit)}. {verdict(result, unit).headline}"
+
+
+def ceiling_alt(result: Result) -> str:
+    """Alt text of the ceiling chart."""
+    s, d, m = result.scenario, result.decode, result.memory
+    edge = "" if m.max_batch is None else f" Memory ends at {plural(m.max_batch, 'user')}."
+    return (
+        f"Tokens per second against users. At {plural(s.batch, 'user')}: {format_rate(d.tokens_per_s)} together, "
+        f"{format_rate(d.tokens_per_s_per_user)} each.{edge}"
+    )
