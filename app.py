@@ -1,0 +1,61 @@
+"""The explorer: how big is the cache, does it fit, and how fast can a system be at most?"""
+
+import streamlit as st
+
+from core import lessons
+from core.derivation import memory_derivations, speed_derivations
+from core.evaluate import evaluate
+from core.report import numbers_table
+from core.verdict import ceiling_alt, key_line, memory_alt, verdict
+from ui import blocks, charts, controls, shell
+
+view = shell.open_page("home")
+scenario, unit = view.scenario, view.unit
+
+controls.model_and_gpu(view)
+controls.load_sliders(view)
+
+result = evaluate(scenario)
+said = verdict(result, unit)
+
+st.plotly_chart(
+    charts.memory_bar(result, unit),
+    theme=None,
+    key="memory_bar",
+    alt=memory_alt(result, unit),
+    config=charts.CONFIG,
+)
+blocks.verdict(said)
+blocks.sentences([key_line(result, unit)], small=True)
+
+speed = speed_derivations(result, unit)
+chart, figures = st.columns([3, 2])
+with chart:
+    st.plotly_chart(
+        charts.ceiling_chart(result),
+        theme=None,
+        key="ceiling",
+        alt=ceiling_alt(result),
+        config=charts.CONFIG,
+    )
+with figures:
+    blocks.key_figures([d for d in speed if d.key in ("memory_s", "per_user", "system")])
+    blocks.sentences(said.speed)
+
+with st.container(horizontal=True):
+    blocks.presets(lessons.PRESETS)
+blocks.sentences(said.cautions, small=True)
+
+st.header("The arithmetic", anchor=False)
+memory_column, speed_column = st.columns(2)
+with memory_column:
+    st.subheader("Memory", anchor=False)
+    blocks.arithmetic(memory_derivations(result, unit))
+with speed_column:
+    st.subheader("Speed", anchor=False)
+    blocks.arithmetic(speed)
+
+st.header("The numbers", anchor=False)
+blocks.table(*numbers_table(result, unit))
+blocks.csv_button(*numbers_table(result, unit, exact=True), name="how-big-is-the-cache", label="Download as CSV")
+blocks.reading(lessons.READING)

@@ -1,0 +1,1 @@
+"""Streamlit and Plotly adapters: palette, charts, controls, page shell, lesson blocks."""

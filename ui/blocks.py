@@ -1,0 +1,121 @@
+"""Blocks that pages share: figures, verdict, arithmetic, table with CSV, presets, reading list."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import pandas
+import streamlit as st
+
+from core.derivation import Derivation
+from core.lessons import Preset, Reading
+from core.verdict import Verdict
+from ui import shell
+from ui.text import escaped, plain
+
+LONG_TABLE = 16
+NUMBER = st.column_config.NumberColumn(format="localized")
+
+
+def verdict(said: Verdict) -> None:
+    """The verdict in words: headline first, cautions small."""
+    body = " ".join(escaped(sentence) for sentence in said.memory)
+    st.html(f'<div class="verdict" role="status"><strong>{escaped(said.headline)}</strong> {body}</div>')
+
+
+def sentences(lines: Sequence[str], *, small: bool = False) -> None:
+    """Sentences as one paragraph of plain text."""
+    if lines:
+        (st.caption if small else st.markdown)(plain(" ".join(lines)))
+
+
+def key_figures(derivations: Sequence[Derivation]) -> None:
+    """The figures of a page, large, each with its numbers."""
+    rows = "".join(
+        f"<div><span>{escaped(d.title)}</span><b>{escaped(d.result.text)}</b>"
+        f"<span>{escaped(d.expression.render('numbers'))}</span></div>"
+        for d in derivations
+    )
+    st.html(f'<div class="figures">{rows}</div>')
+
+
+def arithmetic(derivations: Sequence[Derivation]) -> None:
+    """Each figure as words and symbols, then with the numbers in; long lines wrap."""
+    rows = "".join(
+        f"<dt>{escaped(d.title)}</dt>"
+        f'<dd class="formula">{escaped(d.symbols)}; that is, {escaped(d.words)}</dd>'
+        f'<dd class="numbers">{escaped(d.numbers)}</dd>'
+        for d in derivations
+    )
+    st.html(f'<dl class="sums">{rows}</dl>')
+
+
+def to_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    r"""Rows as CSV text; cells that a spreadsheet would run as a formula are quoted with an apostrophe.
+
+    >>> to_csv(("a", "b"), [(1, "=x")])
+    "a,b\r\n1,'=x\r\n"
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@" else cell for cell in row])
+    return out.getvalue()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table as Markdown, in two columns when it is long: readable by screen readers, copyable, cheap."""
+    half = -(-len(rows) // 2)
+    if half > LONG_TABLE // 2:
+        for column, part in zip(st.columns(2), (rows[:half], rows[half:]), strict=True):
+            with column:
+                table(header, part)
+        return
+    lines = ["| " + " | ".join(map(plain, header)) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(plain(str(cell)) for cell in row) + " |" for row in rows]
+    st.markdown("\n".join(lines))
+
+
+def csv_button(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str, label: str) -> None:
+    """A download of the same rows, with exact numbers."""
+    st.download_button(
+        label,
+        to_csv(header, rows),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=f"csv_{name}",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def presets(choices: Sequence[Preset]) -> None:
+    """Buttons that open a scenario, each with what to notice."""
+    for preset in choices:
+        st.button(
+            preset.title,
+            key=f"preset_{preset.slug}",
+            on_click=shell.show_scenario,
+            args=(preset.scenario,),
+            help=preset.notice,
+        )
+
+
+def reading(texts: Sequence[Reading]) -> None:
+    """Where to read on."""
+    parts = [
+        f"[{plain(t.title)}]({t.url}), {plain(t.where)}" if t.url else f"*{plain(t.title)}*, {plain(t.where)}"
+        for t in texts
+    ]
+    st.caption("Read on: " + "; ".join(parts) + ".")
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str) -> None:
+    """A large table to sort and search, with its download."""
+    frame = pandas.DataFrame(rows, columns=list(header))
+    numbers = {name: NUMBER for name in frame.select_dtypes("number").columns if name != "year"}
+    st.dataframe(frame, hide_index=True, key=f"grid_{name}", column_config=numbers)
+    csv_button(header, rows, name=name, label="Download as CSV")

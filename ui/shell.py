@@ -1,0 +1,176 @@
+"""Page set-up: configuration, state and URL, the notes of a link, navigation.
+
+The truth is one frozen `View` in the session; widget keys are scratch, refilled from it when the page changes,
+since Streamlit drops the keys of a page that is left. The URL is rewritten on every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import streamlit as st
+
+from core import lessons
+from core.scenario import RELEASED, Scenario
+from core.units import UNITS, integer
+from core.view import VIEW_KEYS, View
+from ui.text import plain
+
+OPENING = View(lessons.OPENING)
+
+_VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES = "_view", "_page", "_query", "_touched", "_notes"
+
+_CSS = """
+<style>
+[data-testid=stHeader] { height: 2.4rem; min-height: 2.4rem; background: transparent; }
+.stMainBlockContainer { padding: .7rem 1.6rem 3rem; max-width: 1500px; }
+.stMainBlockContainer h1 { font-size: 1.75rem; padding: 0; }
+.stMainBlockContainer h2 { font-size: 1.4rem; padding: .8rem 0 .2rem; }
+.stMainBlockContainer h3 { font-size: 1.15rem; padding: .3rem 0 0; }
+[data-testid=stVerticalBlock] { gap: .5rem; }
+[data-testid=stButtonGroup] button { min-height: 2.5rem; }
+.js-plotly-plot .xtick text, .js-plotly-plot .ytick text, .js-plotly-plot .xtitle, .js-plotly-plot .ytitle,
+.js-plotly-plot .annotation-text, .js-plotly-plot .gtitle { fill: currentColor !important; }
+.verdict { font-size: 1.12rem; line-height: 1.4; }
+.verdict strong { font-size: 1.22rem; }
+.figures { display: grid; gap: .45rem; }
+.figures div { border-left: 4px solid currentColor; padding: 0 0 0 .7rem; }
+.figures b { display: block; font-size: 1.5rem; line-height: 1.15; }
+.figures span { font-size: .9rem; overflow-wrap: anywhere; }
+dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
+.sums dt { font-weight: 600; margin-top: .55rem; }
+.sums dd { overflow-wrap: anywhere; line-height: 1.4; }
+.sums dd.formula { font-size: .86rem; }
+.sums dd.numbers { font-variant-numeric: tabular-nums; }
+@media (max-width: 640px) {
+  .stMainBlockContainer { padding: 2.4rem .9rem 2rem; }
+  .stMainBlockContainer h1 { font-size: 1.45rem; }
+}
+@media print { .js-plotly-plot, .stMainBlockContainer { color: #000 !important; } }
+</style>
+"""
+
+
+class SessionState(Protocol):
+    """What is read of Streamlit's session state."""
+
+    def get(self, key: str, /) -> Any:
+        """The value of a key, or None."""
+
+
+def touch() -> None:
+    """Callback of every widget: what the student did is newer than the URL that travels with the rerun."""
+    st.session_state[_TOUCHED] = True
+
+
+def widget_values(view: View) -> dict[str, Any]:
+    """The widget keys of a view."""
+    s = view.scenario
+    return {
+        "model": s.released_model.slug,
+        "gpu": s.gpu_spec.slug,
+        "n_gpus": s.n_gpus,
+        "split": s.split,
+        "batch": s.batch,
+        "context": s.context,
+        "kv_heads": RELEASED if s.kv_heads is None else str(s.kv_heads),
+        "weight_format": s.weight_format,
+        "cache_format": s.cache_format,
+        "reserve": s.reserve * 100,
+        "skip_embedding": s.skip_embedding,
+        "exact_batch": s.batch,
+        "exact_context": s.context,
+        "unit": view.unit,
+    }
+
+
+def seed(view: View) -> None:
+    """Refill the widget keys from a view, writing only those that differ."""
+    for key, value in widget_values(view).items():
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
+
+
+def current() -> View:
+    """The view of this session."""
+    return st.session_state.get(_VIEW, OPENING)
+
+
+def show(view: View, notes: tuple[str, ...] = ()) -> None:
+    """Make a view the truth from inside a callback (a preset, a reset, an exact number)."""
+    st.session_state[_VIEW] = view
+    st.session_state[_NOTES] = list(notes)
+    seed(view)
+    touch()
+
+
+def show_scenario(scenario: Scenario) -> None:
+    """`show` with the present unit."""
+    show(current().replace(scenario=scenario))
+
+
+def snapped(state: SessionState, previous: View) -> tuple[View, list[str]]:
+    """The view that the widget keys ask for; what a change of model makes impossible is clamped and said."""
+    before = previous.scenario
+    values = widget_values(previous)
+    wanted = {key: default if state.get(key) is None else state.get(key) for key, default in values.items()}
+    notes: list[str] = []
+    changes: dict[str, Any] = {
+        "gpu": before.gpu if wanted["gpu"] == values["gpu"] else wanted["gpu"],
+        "kv_heads": None if wanted["kv_heads"] == RELEASED else int(wanted["kv_heads"]),
+        "reserve": before.reserve if wanted["reserve"] == values["reserve"] else round(wanted["reserve"] / 100, 6),
+    }
+    plain_fields = ("n_gpus", "split", "batch", "context", "weight_format", "cache_format", "skip_embedding")
+    changes |= {key: wanted[key] for key in plain_fields}
+    if wanted["model"] != values["model"]:
+        changes["model"] = wanted["model"]
+        released = Scenario(model=wanted["model"]).released_model
+        if changes["kv_heads"] is not None and changes["kv_heads"] not in released.kv_head_options:
+            notes.append(f"{released.name} cannot have {changes['kv_heads']} KV heads; back to the released number.")
+            changes["kv_heads"] = None
+        if changes["context"] > released.max_context:
+            notes.append(
+                f"{released.name} stops at {integer(released.max_context)} tokens; "
+                f"the context of {integer(changes['context'])} was shortened to that."
+            )
+            changes["context"] = released.max_context
+    return View(before.replace(**changes), wanted["unit"] if wanted["unit"] in UNITS else previous.unit), notes
+
+
+def load(page: str) -> View:
+    """State and URL of this run; to be called before any widget is drawn."""
+    state = st.session_state
+    touched = state.pop(_TOUCHED, False)
+    query = {key: st.query_params[key] for key in VIEW_KEYS if key in st.query_params}
+    notes: list[str] = state.pop(_NOTES, [])
+    if _VIEW not in state or (query and query != state.get(_QUERY) and not touched):
+        view, notes = View.from_query(query, OPENING)
+        seed(view)
+    else:
+        if state.get(_PAGE) != page:
+            seed(state[_VIEW])
+        view, more = snapped(state, state[_VIEW])
+        notes += more
+        seed(view)
+    state[_VIEW], state[_PAGE], state[_QUERY] = view, page, view.to_query()
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in VIEW_KEYS}
+    st.query_params.from_dict({**others, **view.to_query()})
+    if notes:
+        st.info(plain(" ".join(notes)), icon=":material/info:")
+    return view
+
+
+def open_page(slug: str) -> View:
+    """First call of every page: configuration, style, state, title and navigation."""
+    page = lessons.page(slug)
+    st.set_page_config(page_title=page.question, page_icon=":material/memory:", layout="wide")
+    st.html(_CSS)
+    title, links, _menu = st.columns([7, 2, 0.5], vertical_alignment="center")
+    view = load(slug)
+    with title:
+        st.title(page.question if slug != "home" else "How Big Is the Cache?", anchor=False)
+    with links, st.popover("Pages", width="stretch"):
+        for other in lessons.PAGES:
+            if other.slug != slug:
+                st.page_link(other.file, label=other.question, query_params=view.to_query())
+    return view
