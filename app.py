@@ -12,8 +12,10 @@ from ui import blocks, charts, controls, shell
 view = shell.open_page("home")
 scenario, unit = view.scenario, view.unit
 
-controls.model_and_gpu(view)
-controls.load_sliders(view)
+first = (controls.model, controls.gpu, controls.n_gpus)
+second = (controls.batch, controls.context, controls.kv_heads)
+controls.row(view, *first, controls.more(*first, *second), controls.unit, widths=(3.4, 3.6, 1.6, 2.2, 1.5))
+controls.row(view, *second)
 
 result = evaluate(scenario)
 said = verdict(result, unit)

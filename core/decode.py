@@ -135,3 +135,20 @@ def last_true(condition: Callable[[int], bool], *, low: int, high: int) -> int |
         middle = (low + high) // 2
         low, high = (middle, high) if condition(middle) else (low, middle)
     return low
+
+
+def sum_of_larger(at: Callable[[int], tuple[float, float]], low: int, high: int) -> float:
+    """Sum of max(a, b) over whole numbers in [low, high), where `at` gives (a, b), both linear there.
+
+    >>> sum_of_larger(lambda s: (10.0, float(s)), 8, 13) == 10 + 10 + 10 + 11 + 12
+    True
+    """
+    n = high - low
+    if n <= 0:
+        return 0.0
+    first, last = at(low), at(high - 1)
+    if (first[0] >= first[1]) == (last[0] >= last[1]):
+        return n * (max(first) + max(last)) / 2
+    leads = 0 if first[0] >= first[1] else 1
+    swap = last_true(lambda s: at(s)[leads] >= at(s)[1 - leads], low=low, high=high - 1) or low
+    return sum_of_larger(at, low, swap + 1) + sum_of_larger(at, swap + 1, high)

@@ -18,6 +18,8 @@ from core.evaluate import (
     attention_flops_per_token,
     bandwidth_bytes_per_s,
     costs,
+    crossing_context,
+    intensities,
     limits,
     peak_flops_per_s,
 )
@@ -134,11 +136,15 @@ def _bytes(symbol: str, words: str, value: float) -> Quantity:
 
 
 def _scaled(symbol: str, words: str, value: float, show: Callable[..., str], digits: int = INPUT_DIGITS) -> Quantity:
-    number, _, unit = show(value, digits=digits).partition(" ")
-    # "3.35 TB/s" is exact and stays short; "50.420 GB" is rounded and keeps its digits.
-    exact, _, _ = show(value, digits=14).partition(" ")
-    exact = exact.rstrip("0").rstrip(".") if "." in exact else exact
-    return Quantity(symbol, words, value, f"{exact if len(exact) < len(number) else number} {unit}")
+    return Quantity(symbol, words, value, units.shortest(value, show, digits))
+
+
+def _tokens(value: float, digits: int) -> str:
+    return f"{units.significant(value, digits)} tokens"
+
+
+def _intensity(value: float, digits: int) -> str:
+    return f"{units.significant(value, digits)} FLOP/byte"
 
 
 def _bytes_result(symbol: str, words: str, value: float, unit: units.Unit) -> Quantity:
@@ -280,6 +286,13 @@ def memory_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivati
         outcome = _bytes_result("missing", "missing", m.over_by_bytes, unit)
         found.append(Derivation("over", "Missing", outcome, Expression("difference", (need, capacity))))
     found += _solved(result, capacity, reserve, weights)
+    crossing = crossing_context(s)
+    curve = costs(s).stored
+    if crossing is not None and not curve.spans and not curve.constant:
+        per_token = _bytes("c_1", "cache of one token", curve.per_token_bytes())
+        where = _scaled("S_cross", "context whose cache equals the weights", crossing, _tokens, RESULT_DIGITS)
+        ratio = Expression("quotient", (weights, product(_count("B", "users", s.batch), per_token)))
+        found.append(Derivation("crossing", "Crossing", where, ratio))
     return found
 
 
@@ -453,3 +466,38 @@ def prefill_derivations(result: Result) -> list[Derivation]:
         Derivation("prefill_memory_s", "Memory time", memory, Expression("quotient", (weights, bandwidth))),
         Derivation("ttft_s", "Time to first token", first, Expression("max", (compute, memory))),
     ]
+
+
+def intensity_derivations(result: Result) -> list[Derivation]:
+    """Arithmetic intensities of decode's two parts and of prefill, and the ridge they are held against."""
+    s, d, p = result.scenario, result.decode, result.prefill
+    found = intensities(s, result)
+    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    attention = tokens * attention_flops_per_token(s.model_spec, s.context)
+    weights = costs(s).weights
+    matrices = _scaled("W_mat", "bytes of the matrices", weights.matrix_bytes + weights.expert_bytes(), _gigabytes)
+
+    def ratio(key: str, title: str, value: float, flops: float, moved: Quantity) -> Derivation:
+        outcome = _scaled("I", "intensity", value, _intensity, RESULT_DIGITS)
+        return Derivation(
+            key,
+            title,
+            outcome,
+            Expression("quotient", (_scaled("FLOPs", "FLOPs", flops, units.format_flops), moved)),
+        )
+
+    made = [ratio("intensity_weights", "Intensity of the weights", found.decode_weights, d.flops - attention, matrices)]
+    if found.decode_attention is not None:
+        cache = _scaled("c", "cache read", d.kv_read_bytes, _gigabytes)
+        made.append(ratio("intensity_attention", "Intensity of attention", found.decode_attention, attention, cache))
+    read = _scaled("W", "weights read", p.weights_read_bytes, _gigabytes)
+    made.append(ratio("intensity_prefill", "Intensity of prefill", found.prefill, p.flops, read))
+    peak = _scaled("C", "peak arithmetic", peak_flops_per_s(s), units.format_flop_rate)
+    bandwidth = _scaled("BW", "bandwidth", bandwidth_bytes_per_s(s), units.format_bandwidth)
+    ridge = _scaled("C/BW", "ridge", found.ridge, _intensity, RESULT_DIGITS)
+    made.append(Derivation("ridge", "Ridge", ridge, Expression("quotient", (peak, bandwidth))))
+    return made
+
+
+def _gigabytes(value: float, digits: int) -> str:
+    return units.format_bytes(value, digits=digits)

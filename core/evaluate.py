@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -323,6 +324,64 @@ def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]
     return [evaluate(scenario.replace(**{field: value})) for value in values]
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request from prompt to last token at its lower bound: the prompt pass, then one step per output token."""
+
+    ttft_s: float
+    decode_s: float
+    n_output: int
+
+    @property
+    def total_s(self) -> float:
+        """Prefill + decode."""
+        return self.ttft_s + self.decode_s
+
+    @property
+    def tpot_s(self) -> float:
+        """Mean time per output token."""
+        return self.decode_s / self.n_output
+
+    @property
+    def decode_share(self) -> float:
+        """Share of the request's time spent in decode."""
+        return self.decode_s / self.total_s
+
+
+def step_times_s(scenario: Scenario) -> Callable[[int], tuple[float, float]]:
+    """(memory time, compute time) of a decode step as a function of the context; the rest of the scenario fixed."""
+    s = scenario
+    cost = costs(s)
+    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding)
+    matmul = 2 * (cost.body_params + cost.head_params)
+    bandwidth, peak = bandwidth_bytes_per_s(s), peak_flops_per_s(s)
+
+    def at(context: int) -> tuple[float, float]:
+        flops = tokens * (matmul + attention_flops_per_token(s.model_spec, context))
+        return (weights_read + tokens * cost.read.exact_bytes(context)) / bandwidth, flops / peak
+
+    return at
+
+
+@lru_cache(maxsize=1024)
+def request(scenario: Scenario, n_output: int) -> Request:
+    """A request of `scenario.context` prompt tokens and `n_output` output tokens, all users in step.
+
+    Decode time is the sum of the step bound over the output tokens: the first of them attends the prompt, each next
+    one token more. Memory and compute time are linear in the context between the windows' ends, so the sum is taken
+    piece by piece.
+
+    >>> round(request(Scenario(batch=1, context=8192), 1).decode_s * 1e3, 3)
+    5.115
+    """
+    at = step_times_s(scenario)
+    first, end = scenario.context, scenario.context + n_output
+    edges = sorted({first, end, *(span for span, _ in costs(scenario).read.spans if first < span < end)})
+    total = sum(decode.sum_of_larger(at, low, high) for low, high in itertools.pairwise(edges))
+    return Request(evaluate(scenario).prefill.ttft_s, total, n_output)
+
+
 def limits(scenario: Scenario) -> Limits:
     """Asymptote and crossovers of a scenario (bound reading: the least experts). Formula 10.
 
@@ -370,6 +429,18 @@ def limits(scenario: Scenario) -> Limits:
         compute_bound_batch=None if compute_batch is None else compute_batch * stages,
         compute_bound_context=None if context_edge == CONTEXT_MAX else context_edge,
     )
+
+
+def crossing_context(scenario: Scenario) -> float | None:
+    """Context at which all users' cache takes as much memory as the weights; None where it never does.
+
+    Source: Llama 3.1 8B, one user: near 122,500 tokens.
+
+    >>> round(crossing_context(Scenario(model="llama-3.1-8b")))
+    122532
+    """
+    cost = costs(scenario)
+    return cost.stored.crossing(cost.weights.stored_bytes / scenario.batch)
 
 
 def intensities(scenario: Scenario, result: Result) -> Intensities:

@@ -102,6 +102,18 @@ class GpuSpec(Frozen):
         own = {"fp8": self.fp8_tflops, "int8": self.int8_tflops, "fp4": self.fp4_tflops}
         return max(base, (own[number_format] if number_format else None) or 0.0) * TERA
 
+    def with_twice_the_flops(self) -> GpuSpec:
+        """A hypothetical device with every peak doubled and the same memory.
+
+        >>> from core.catalog import gpus
+        >>> gpus()["h100-sxm"].with_twice_the_flops().peak_flops_per_s() / 1e12
+        1978.8
+        """
+        doubled = {name: 2 * value for name, value in self.model_dump().items() if name.endswith("_tflops") and value}
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        changes = {"slug": f"{self.slug}-twice-the-flops", "name": f"{self.name} with twice the FLOP/s"}
+        return GpuSpec.model_validate(fields | doubled | changes)
+
     @property
     def label(self) -> str:
         """Name with its marketed memory, and what a reader should know at once."""

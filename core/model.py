@@ -251,6 +251,32 @@ class LayerGroup(Frozen):
         return f"{name}, chunks of {a.chunk:,}" if a.chunk else name
 
 
+def cache_curve(
+    groups: tuple[LayerGroup, ...], *, bits: float, n_copies: int = 1, read: bool = False, with_state: bool = True
+) -> CacheCurve:
+    """Cache bytes that some layer groups keep for one sequence, against context. Formulas 3, 6 and 15.
+
+    `n_copies` is the number of GPUs that split the layers' heads (tensor parallelism): a layer with fewer KV
+    heads than that repeats them, and MLA's latent is on every GPU. With `read`, what a decode step reads:
+    indexer models read `top_k` latents and all indexer keys.
+    """
+    terms: list[CacheTerm] = []
+    state = 0
+    for group in groups:
+        a = group.attention
+        if isinstance(a, SoftmaxAttention):
+            copies = max(n_copies, a.n_kv)
+            terms.append(CacheTerm(group.count * a.values_per_token, a.span, copies, a.n_kv))
+        elif isinstance(a, LatentAttention):
+            span = a.indexer.top_k if read and a.indexer else None
+            terms.append(CacheTerm(group.count * a.latent_values_per_token, span, n_copies))
+            if a.index_values_per_token:
+                terms.append(CacheTerm(group.count * a.index_values_per_token, None, n_copies))
+        elif with_state:
+            state += group.count * a.state_bytes
+    return CacheCurve(tuple(terms), bits=bits, state_bytes=state)
+
+
 class ModelSpec(Frozen):
     """A decoder-only language model: widths, layer groups, and where the figures come from."""
 
@@ -365,24 +391,8 @@ class ModelSpec(Frozen):
         return sum(g.count * g.attention.state_bytes for g in self.groups if isinstance(g.attention, LinearAttention))
 
     def cache_curve(self, *, bits: float, n_copies: int = 1, read: bool = False, with_state: bool = True) -> CacheCurve:
-        """Cache bytes of one sequence against context. Formulas 3, 6 and 15.
-
-        `n_copies` is the number of GPUs that split the layers' heads (tensor parallelism): a layer with fewer KV
-        heads than that repeats them, and MLA's latent is on every GPU. With `read`, what a decode step reads:
-        indexer models read `top_k` latents and all indexer keys.
-        """
-        terms: list[CacheTerm] = []
-        for group in self.groups:
-            a = group.attention
-            if isinstance(a, SoftmaxAttention):
-                copies = max(n_copies, a.n_kv)
-                terms.append(CacheTerm(group.count * a.values_per_token, a.span, copies, a.n_kv))
-            elif isinstance(a, LatentAttention):
-                span = a.indexer.top_k if read and a.indexer else None
-                terms.append(CacheTerm(group.count * a.latent_values_per_token, span, n_copies))
-                if a.index_values_per_token:
-                    terms.append(CacheTerm(group.count * a.index_values_per_token, None, n_copies))
-        return CacheCurve(tuple(terms), bits=bits, state_bytes=self.state_bytes if with_state else 0)
+        """Cache bytes of one sequence against context; see `cache_curve`."""
+        return cache_curve(self.groups, bits=bits, n_copies=n_copies, read=read, with_state=with_state)
 
     def kv_bytes_per_token(self, bits: float = 16) -> float:
         """Cache bytes that one token adds while no window is full.
@@ -448,6 +458,32 @@ class ModelSpec(Frozen):
         )
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return ModelSpec.model_validate({**fields, "groups": groups, "is_hypothetical": True})
+
+    def without_windows(self) -> ModelSpec:
+        """The hypothetical model whose every layer keeps every token: no windows, no chunks, no constant state.
+
+        A recurrent layer becomes one like the model's first softmax layer.
+
+        >>> from core.catalog import models
+        >>> models()["gemma-3-27b"].without_windows().kv_bytes_per_token()
+        507904
+        """
+        softmax = self.softmax
+        if softmax is None:
+            return self
+        full = softmax.model_copy(update={"window": None, "chunk": None})
+        groups: list[LayerGroup] = []
+        for group in self.groups:
+            a = group.attention
+            if isinstance(a, SoftmaxAttention):
+                kept = SoftmaxAttention.model_validate({**a.model_dump(), "window": None, "chunk": None})
+                groups.append(group.model_copy(update={"attention": kept}))
+            elif isinstance(a, LinearAttention):
+                groups.append(group.model_copy(update={"attention": full}))
+            else:
+                groups.append(group)
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return ModelSpec.model_validate({**fields, "groups": tuple(groups), "is_hypothetical": True})
 
     @property
     def attention_label(self) -> str:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from core.catalog import gpus, models
-from core.evaluate import Result, limits
-from core.roofline import ridge_flops_per_byte
-from core.units import Unit, format_bytes, format_flops, format_rate, format_seconds, integer, significant
+from collections.abc import Sequence
 
+from core.catalog import gpus, models
+from core.evaluate import Result, limits, sweep
+from core.roofline import ridge_flops_per_byte
+from core.scenario import Scenario
+from core.stops import batch_stops, context_stops
+from core.units import (
+    Unit,
+    format_bytes,
+    format_flops,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    integer,
+    significant,
+)
+from core.variants import Architecture, Variant
+
+Cell = str | int | float | None
 Rows = list[tuple[str, str | float | None]]
+Rowset = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
 def numbers_table(result: Result, unit: Unit, *, exact: bool = False) -> tuple[tuple[str, str], Rows]:
@@ -70,7 +86,7 @@ def numbers_table(result: Result, unit: Unit, *, exact: bool = False) -> tuple[t
     return ("figure", "value"), rows
 
 
-def model_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]:
+def model_rows() -> Rowset:
     """Every model of the catalog with its counts, cache and source.
 
     >>> header, rows = model_rows()
@@ -94,7 +110,7 @@ def model_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, 
         "recalled fields",
         "notes",
     )
-    rows: list[tuple[str | int | float | None, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for m in models().values():
         whole = m.n_params + sum(count for _, count in m.reconcile)
         off = None if m.official_params is None else round(100 * (whole / m.official_params - 1), 4)
@@ -120,7 +136,7 @@ def model_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, 
     return header, rows
 
 
-def gpu_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]:
+def gpu_rows() -> Rowset:
     """Every device of the catalog with its figures and sources.
 
     >>> header, rows = gpu_rows()
@@ -147,7 +163,7 @@ def gpu_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ..
         "disagreements",
         "notes",
     )
-    rows: list[tuple[str | int | float | None, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for g in gpus().values():
         ridge = ridge_flops_per_byte(
             peak_flops_per_s=g.peak_flops_per_s(), bandwidth_bytes_per_s=g.bandwidth_bytes_per_s
@@ -174,4 +190,82 @@ def gpu_rows() -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ..
                 g.notes,
             )
         )
+    return header, rows
+
+
+def variant_rows(variants: Sequence[Variant], unit: Unit, *, exact: bool = False) -> Rowset:
+    """KV-head variants: weights, cache, users that fit, ceilings."""
+    header = ("KV heads", "weights", "KV cache", "users that fit", "together at most", "each user at most")
+    rows: list[tuple[Cell, ...]] = []
+    for variant in variants:
+        m, d = variant.result.memory, variant.result.decode
+        values: tuple[Cell, ...] = (m.weights_bytes, m.kv_bytes, m.max_batch, d.tokens_per_s, d.tokens_per_s_per_user)
+        if not exact:
+            values = (
+                format_bytes(m.weights_bytes, unit),
+                format_bytes(m.kv_bytes, unit),
+                "no limit" if m.max_batch is None else integer(m.max_batch),
+                format_rate(d.tokens_per_s),
+                format_rate(d.tokens_per_s_per_user),
+            )
+        rows.append((variant.label, *values))
+    return header, rows
+
+
+def architecture_rows(together: Sequence[Architecture], own: Sequence[Architecture], unit: Unit) -> Rowset:
+    """Architectures: cache per token while no window is full, at a common context and at their own, by kind."""
+    header = (
+        "model",
+        "cache per token",
+        f"at {integer(together[0].context)} tokens",
+        "own full context",
+        "cache there",
+        "of which",
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for short, full in zip(together, own, strict=True):
+        shares = "; ".join(
+            f"{p.n_layers} × {p.kind} {significant(100 * p.n_bytes / full.total_bytes, 2)} %" for p in full.parts
+        )
+        rows.append(
+            (
+                full.model.name,
+                format_bytes(full.model.kv_bytes_per_token(), unit),
+                format_bytes(short.total_bytes, unit),
+                f"{integer(full.context)} tokens",
+                format_bytes(full.total_bytes, unit),
+                shares,
+            )
+        )
+    return header, rows
+
+
+def context_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+    """Cache, users that fit and speed at the slider's stops."""
+    header = ("context (tokens)", "KV cache", "cache / weights", "users that fit", "together at most")
+    rows: list[tuple[Cell, ...]] = []
+    stops = context_stops(scenario.released_model, scenario.context)
+    for r in sweep(scenario, "context", stops):
+        m = r.memory
+        ratio = m.kv_bytes / m.weights_bytes
+        if exact:
+            rows.append((r.scenario.context, m.kv_bytes, ratio, m.max_batch, r.decode.tokens_per_s))
+        else:
+            fits = "no limit" if m.max_batch is None else integer(m.max_batch)
+            size, speed = format_bytes(m.kv_bytes, unit), format_rate(r.decode.tokens_per_s)
+            rows.append((integer(r.scenario.context), size, format_ratio(ratio), fits, speed))
+    return header, rows
+
+
+def batch_rows(scenario: Scenario, *, exact: bool = False) -> Rowset:
+    """Speed, step and whether it fits at the slider's stops."""
+    header = ("users", "together at most", "each user at most", "step at least", "bound by", "fits")
+    rows: list[tuple[Cell, ...]] = []
+    for r in sweep(scenario, "batch", batch_stops(scenario.batch)):
+        d, fits = r.decode, "yes" if r.memory.fits else "no"
+        if exact:
+            rows.append((d.batch, d.tokens_per_s, d.tokens_per_s_per_user, d.step_s, d.bound_by, fits))
+        else:
+            together, each = format_rate(d.tokens_per_s), format_rate(d.tokens_per_s_per_user)
+            rows.append((integer(d.batch), together, each, format_seconds(d.step_s), d.bound_by, fits))
     return header, rows

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
@@ -14,6 +13,7 @@ from core.catalog import gpus, models
 from core.formats import CACHE_FORMATS, CacheFormatName, WeightFormat, WeightFormatName, resolve_weight_format
 from core.gpu import GpuSpec
 from core.model import ModelSpec
+from core.query import QueryReader, one_of, shown
 
 BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
 CONTEXT_MAX = 2**24
@@ -26,7 +26,6 @@ SPLIT_LABELS: dict[Split, str] = {
     "tensor": "tensor parallel: every layer on all GPUs",
     "layer": "pipeline: layers shared out",
 }
-SHOWN_CHARS = 40
 
 
 class Scenario(BaseModel):
@@ -82,6 +81,13 @@ class Scenario(BaseModel):
                     f"kv_heads must be {one_of(options)} for {self.released_model.name}, got {self.kv_heads}"
                 )
         return self
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, name) for name in Scenario.model_fields))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @cached_property
     def released_model(self) -> ModelSpec:
@@ -148,79 +154,36 @@ class Scenario(BaseModel):
         base = default or Scenario()
         if not any(key in query for key in QUERY_KEYS):
             return base, []
-        notes: list[str] = []
         fallback = base.to_query()
-
-        def value(key: str, read: Callable[[str], Any], replacement: Any, allowed: str) -> Any:
-            if key not in query:
-                return replacement
-            try:
-                return read(query[key].strip())
-            except (ValueError, ArithmeticError, KeyError):
-                notes.append(f"{key} must be {allowed}; {shown(query[key])} was replaced by {fallback[key]}.")
-                return replacement
-
-        def number(key: str, low: float, high: float, replacement: float, *, whole: bool = True) -> Any:
-            kind = "a whole number" if whole else "a percentage"
-            allowed = f"{kind} from {low:,} to {high:,}"
-            if key in query:
-                clamped = _clamped(query[key].strip(), low, high, whole=whole)
-                if clamped is not None:
-                    notes.append(f"{key} must be {allowed}; {shown(query[key])} became {clamped:,}.")
-                    return clamped
-            return value(key, _whole if whole else _decimal, replacement, allowed)
-
-        model = value("model", _slug(models()), base.model, "the slug of a model in the catalog")
-        gpu = value("gpu", _slug(gpus()), base.gpu, "the slug of a GPU in the catalog")
-        fields = {
-            "model": model,
-            "gpu": gpu,
-            "n_gpus": number("gpus", 1, GPUS_MAX, base.n_gpus),
-            "split": value("split", _slug(SPLITS), base.split, one_of(SPLITS)),
-            "batch": number("batch", 1, BATCH_MAX, base.batch),
-            "context": number("context", 1, CONTEXT_MAX, base.context),
-            "kv_heads": None,
-            "weight_format": value("weights", _slug(WEIGHT_NAMES), base.weight_format, one_of(WEIGHT_NAMES)),
-            "cache_format": value("cache", _slug(CACHE_NAMES), base.cache_format, one_of(CACHE_NAMES)),
-            "reserve": number("reserve", 0, round(RESERVE_MAX * 100), base.reserve * 100, whole=False),
-            "skip_embedding": value("skip_embedding", _FLAGS.__getitem__, base.skip_embedding, "0 or 1"),
+        read = QueryReader(query, fallback)
+        model = read.choice("model", models(), fallback["model"], "the slug of a model in the catalog")
+        gpu = read.choice("gpu", gpus(), fallback["gpu"], "the slug of a GPU in the catalog")
+        fields: dict[str, Any] = {
+            "model": base.model if model == fallback["model"] else model,
+            "gpu": base.gpu if gpu == fallback["gpu"] else gpu,
+            "n_gpus": read.whole("gpus", 1, GPUS_MAX, base.n_gpus),
+            "split": read.choice("split", SPLITS, base.split),
+            "batch": read.whole("batch", 1, BATCH_MAX, base.batch),
+            "context": read.whole("context", 1, CONTEXT_MAX, base.context),
+            "weight_format": read.choice("weights", WEIGHT_NAMES, base.weight_format),
+            "cache_format": read.choice("cache", CACHE_NAMES, base.cache_format),
+            "reserve": read.decimal("reserve", 0, round(RESERVE_MAX * 100), float(fallback["reserve"])) / 100,
+            "skip_embedding": read.flag("skip_embedding", base.skip_embedding),
         }
-        fields["reserve"] = float(Decimal(repr(fields["reserve"])) / 100) if "reserve" in query else base.reserve
-        spec = model if isinstance(model, ModelSpec) else models()[model]
-        fields["kv_heads"] = _kv_heads(query.get("kv_heads"), spec, notes)
-        missing = [key for key in QUERY_KEYS if key not in query]
+        released = Scenario(model=fields["model"]).released_model
+        heads = (RELEASED, *map(str, released.kv_head_options))
+        chosen = read.choice("kv_heads", heads, RELEASED, f"{one_of(heads)} for {released.name}")
+        kv_heads = None if chosen == RELEASED else int(chosen)
+        missing = [f"{key} {fallback[key]}" for key in QUERY_KEYS if key not in query]
         if missing:
-            used = ", ".join(f"{key} {fallback[key]}" for key in missing if key != "kv_heads")
-            if "kv_heads" in missing:
-                used = ", ".join(filter(None, (used, f"kv_heads {RELEASED}")))
-            notes.append(f"Not in the link, so the default holds: {used}.")
-        return Scenario.model_validate(fields), notes
+            read.notes.append(f"Not in the link, so the default holds: {', '.join(missing)}.")
+        return Scenario.model_validate(fields | {"kv_heads": kv_heads}), read.notes
 
 
 RELEASED = "released"
-_FLAGS = {"0": False, "1": True}
 WEIGHT_NAMES: tuple[str, ...] = get_args(WeightFormatName)
 CACHE_NAMES: tuple[str, ...] = get_args(CacheFormatName)
 QUERY_KEYS = tuple(Scenario().to_query())
-
-
-def shown(value: str) -> str:
-    """A value of unknown origin, quoted and cut to a readable length.
-
-    >>> shown("x" * 50)
-    '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"'
-    """
-    clean = "".join(c if c.isprintable() else "?" for c in value)
-    return f'"{clean[:SHOWN_CHARS]}…"' if len(clean) > SHOWN_CHARS else f'"{clean}"'
-
-
-def one_of(options: tuple[str, ...] | tuple[int, ...]) -> str:
-    """The allowed values as words.
-
-    >>> one_of((1, 2, 4)), one_of(())
-    ('one of 1, 2, 4', 'left as released')
-    """
-    return f"one of {', '.join(map(str, options))}" if options else "left as released"
 
 
 def problem(error: ValidationError) -> str:
@@ -249,52 +212,3 @@ def _what_if(model: ModelSpec, kv_heads: int) -> ModelSpec:
 
 
 _WHAT_IFS: dict[tuple[ModelSpec, int], ModelSpec] = {}
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 25):
-        raise ValueError(text)
-    return int(text)
-
-
-def _decimal(text: str) -> float:
-    if not text.isascii() or len(text) > 25 or "_" in text:
-        raise ValueError(text)
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
-
-
-def _clamped(text: str, low: float, high: float, *, whole: bool) -> float | None:
-    """The nearest allowed number when `text` is a number out of range; None when it is in range or no number."""
-    try:
-        number = _whole(text) if whole else _decimal(text)
-    except ValueError:
-        return None
-    return low if number < low else high if number > high else None
-
-
-def _slug(known: Mapping[str, Any] | tuple[str, ...]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in known:
-            raise ValueError(text)
-        return text
-
-    return read
-
-
-def _kv_heads(text: str | None, model: ModelSpec, notes: list[str]) -> int | None:
-    if text is None or text.strip() == RELEASED:
-        return None
-    try:
-        number = _whole(text.strip())
-    except ValueError:
-        number = 0
-    if number in model.kv_head_options:
-        return number
-    notes.append(
-        f"kv_heads must be {one_of((RELEASED, *map(str, model.kv_head_options)))} for {model.name}; "
-        f"{shown(text)} was replaced by {RELEASED}."
-    )
-    return None

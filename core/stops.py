@@ -17,6 +17,15 @@ def batch_stops(batch: int) -> list[int]:
     return sorted({*BATCH_STOPS, batch})
 
 
+def output_stops(output: int) -> list[int]:
+    """Powers of two from 1 to 16,384, and `output` itself.
+
+    >>> output_stops(300)[7:11]
+    [128, 256, 300, 512]
+    """
+    return sorted({*(2**i for i in range(15)), output})
+
+
 def context_stops(model: ModelSpec, context: int) -> list[int]:
     """Powers of two from 128 to the model's limit, the limit, and `context` itself, wherever it lies.
 

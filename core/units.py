@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 GB = 10**9
@@ -165,6 +166,18 @@ def format_ratio(value: float, digits: int = 2) -> str:
     ('2.1', '16')
     """
     return significant(value, digits)
+
+
+def shortest(value: float, show: Callable[..., str], digits: int = 5) -> str:
+    """A formatted value without zeros that say nothing: exact figures stay short, rounded ones keep their digits.
+
+    >>> shortest(3.35e12, format_bandwidth), shortest(50_420_260_864, format_bytes)
+    ('3.35 TB/s', '50.420 GB')
+    """
+    number, _, unit = show(value, digits=digits).partition(" ")
+    exact, _, _ = show(value, digits=14).partition(" ")
+    exact = exact.rstrip("0").rstrip(".") if "." in exact else exact
+    return f"{exact if len(exact) < len(number) else number} {unit}"
 
 
 def plural(count: float, one: str, many: str | None = None) -> str:

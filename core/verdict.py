@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from core.evaluate import Result
+from core.evaluate import Request, Result, costs, crossing_context, intensities, limits
 from core.model import LatentAttention
-from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural
+from core.scenario import Scenario
+from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +155,85 @@ def ceiling_alt(result: Result) -> str:
     return (
         f"Tokens per second against users. At {plural(s.batch, 'user')}: {format_rate(d.tokens_per_s)} together, "
         f"{format_rate(d.tokens_per_s_per_user)} each.{edge}"
+    )
+
+
+def context_summary(result: Result) -> tuple[str, ...]:
+    """Where the cache passes the weights, and what holds it back."""
+    s = result.scenario
+    curve = costs(s).stored
+    crossing = crossing_context(s)
+    users = plural(s.batch, "user")
+    if crossing is None:
+        found = [f"With {users} the cache never reaches the weights: it stops growing."]
+    elif crossing < 1:
+        found = [f"With {users} the cache passes the weights from the first token on."]
+    else:
+        beyond = crossing > s.released_model.max_context
+        limit = f", beyond the {integer(s.released_model.max_context)} at which the model stops" if beyond else ""
+        found = [f"With {users} the cache passes the weights at {integer(crossing)} tokens{limit}."]
+    if curve.spans:
+        share = curve.per_token_bytes(s.context) / curve.per_token_bytes()
+        words = " and ".join(dict.fromkeys(integer(span) for span, _ in curve.spans))
+        found.append(
+            f"Layers with a window keep at most {words} tokens: at {integer(s.context)} a new token adds "
+            f"{format_ratio(100 * share)} % of what it adds at first."
+        )
+    if s.model_spec.state_bytes:
+        found.append(
+            f"The recurrent layers keep {format_bytes(s.model_spec.state_bytes)} for each user, whatever the context."
+        )
+    return tuple(found)
+
+
+def users_summary(result: Result) -> tuple[str, ...]:
+    """Asymptote, crossover and whether arithmetic ever sets the pace."""
+    s = result.scenario
+    edge = limits(s)
+    found: list[str] = []
+    if edge.asymptote_tokens_per_s is not None:
+        found.append(f"However many users, the system never passes {format_rate(edge.asymptote_tokens_per_s)}.")
+    if edge.crossover_batch is not None:
+        if edge.crossover_batch >= 1:
+            found.append(
+                f"From {format_ratio(edge.crossover_batch, 3)} users on, a step reads more cache than weights."
+            )
+        else:
+            found.append("Even one user's cache outweighs the weights.")
+    if edge.compute_bound_batch is not None:
+        found.append(f"From {plural(math.ceil(edge.compute_bound_batch), 'user')} on, arithmetic sets the pace.")
+    elif edge.compute_bound_context:
+        found.append(
+            f"Beyond {integer(edge.compute_bound_context)} tokens of context no batch is compute-bound: each user "
+            "adds more reading than arithmetic."
+        )
+    else:
+        found.append("No batch is compute-bound, at any context.")
+    return tuple(found)
+
+
+def phases_summary(result: Result) -> tuple[str, ...]:
+    """The three dots of the roofline in words."""
+    s = result.scenario
+    found = intensities(s, result)
+    ridge = f"{significant(found.ridge)} FLOPs a byte"
+    if not s.gpu_spec.ridge_comparable:
+        ridge += " (not from a data sheet)"
+    said = [f"{s.gpu_spec.name} needs {ridge} to be busy."]
+    for name, value in (("Prefill", found.prefill), ("decode of the weights", found.decode_weights)):
+        side = "busy" if value >= found.ridge else f"{format_ratio(found.ridge / value)} times too few"
+        said.append(f"{name[0].upper()}{name[1:]} does {significant(value)}: {side}.")
+    if found.decode_attention is not None:
+        where = "whatever the batch" if s.model_spec.softmax else "shared by all heads, whatever the batch"
+        said.append(f"Attention in decode does {significant(found.decode_attention)}, {where}.")
+    return tuple(said)
+
+
+def request_summary(scenario: Scenario, asked: Request) -> tuple[str, ...]:
+    """A request's two phases in words."""
+    together = "" if scenario.batch == 1 else f" for all {integer(scenario.batch)} prompts together"
+    return (
+        f"The first token takes at least {format_seconds(asked.ttft_s)}{together}, each of the "
+        f"{integer(asked.n_output)} after it {format_seconds(asked.tpot_s)} on average.",
+        f"Decode is {format_ratio(100 * asked.decode_share, 3)} % of the request's {format_seconds(asked.total_s)}.",
     )

@@ -264,12 +264,12 @@ def _llama_cpp_bits(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> flo
         return _k_quant(Q8_0_BITS, tensor.cols)
     if is_head:
         return _k_quant(Q6_K_BITS, tensor.cols)
+    if shape.n_experts == 8 and tensor.name in ("attn_k", "attn_v"):  # llama.cpp's own rule for Mixtral
+        return _k_quant(Q8_0_BITS, tensor.cols)
     if fmt.slug == "q4_0":
         return _k_quant(Q4_0_BITS, tensor.cols)
     base = Q4_K_BITS
     is_v = tensor.name in ("attn_v", "attn_kv_b")
-    if shape.n_experts == 8 and tensor.name in ("attn_k", "attn_v"):
-        return _k_quant(Q8_0_BITS, tensor.cols)
     if shape.n_experts == 8 and tensor.name == "attn_o":
         base = Q5_K_BITS
     if is_v and shape.n_layers == 80 and shape.group_size == 8:  # llama.cpp's own rule for the 70B shape

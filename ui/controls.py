@@ -1,70 +1,94 @@
-"""The widgets. Each is keyed by a scenario field, filled by the shell, and reports through `touch`."""
+"""The widgets. Each is keyed by a field of the view, filled by the shell, and reports through `touch`."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from core.catalog import gpus, models
 from core.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, RELEASED, RESERVE_MAX, SPLIT_LABELS, SPLITS, Scenario
-from core.stops import batch_stops, context_stops
+from core.stops import batch_stops, context_stops, output_stops
 from core.units import UNITS, integer
 from core.view import View
 from ui import shell
 
 
-def model_and_gpu(view: View) -> None:
-    """Model, GPU, number of GPUs, the assumptions and the unit, in one row."""
-    model, gpu, count, more, unit = st.columns([3.4, 3.6, 1.6, 2.2, 1.5], vertical_alignment="bottom")
-    with model:
-        st.selectbox(
-            "Model",
-            list(models()),
-            format_func=lambda slug: models()[slug].name,
-            key="model",
-            on_change=shell.touch,
-            help="Type to search; grouped by family.",
-        )
-    with gpu:
-        st.selectbox(
-            "GPU",
-            list(gpus()),
-            format_func=lambda slug: gpus()[slug].label,
-            key="gpu",
-            on_change=shell.touch,
-            help="Type to search.",
-        )
-    with count:
-        st.number_input("GPUs", 1, GPUS_MAX, step=1, key="n_gpus", on_change=shell.touch)
-    with more:
-        assumptions(view)
-    with unit:
-        st.segmented_control(
-            "Unit",
-            UNITS,
-            required=True,
-            key="unit",
-            on_change=shell.touch,
-            help="1 GB is 1e9 bytes, 1 GiB is 2^30 bytes. The switch changes labels, never a verdict.",
-        )
+def model(view: View) -> None:
+    """The model, grouped by family in the catalog's order."""
+    st.selectbox(
+        "Model",
+        list(models()),
+        format_func=lambda slug: models()[slug].name,
+        key="model",
+        on_change=shell.touch,
+        help="Type to search; grouped by family.",
+    )
 
 
-def load_sliders(view: View) -> None:
-    """Users, context and KV heads, in one row."""
-    users, context, heads = st.columns(3)
+def gpu(view: View) -> None:
+    """The device."""
+    st.selectbox(
+        "GPU",
+        list(gpus()),
+        format_func=lambda slug: gpus()[slug].label,
+        key="gpu",
+        on_change=shell.touch,
+        help="Type to search.",
+    )
+
+
+def n_gpus(view: View) -> None:
+    """How many devices."""
+    st.number_input("GPUs", 1, GPUS_MAX, step=1, key="n_gpus", on_change=shell.touch)
+
+
+def unit(view: View) -> None:
+    """GB or GiB."""
+    st.segmented_control(
+        "Unit",
+        UNITS,
+        required=True,
+        key="unit",
+        on_change=shell.touch,
+        help="1 GB is 1e9 bytes, 1 GiB is 2^30 bytes. The switch changes labels, never a verdict.",
+    )
+
+
+def batch(view: View) -> None:
+    """Users decoded together."""
+    st.select_slider(
+        "Users (batch)", batch_stops(view.scenario.batch), format_func=integer, key="batch", on_change=shell.touch
+    )
+
+
+def _context_slider(view: View, label: str) -> None:
     s = view.scenario
-    with users:
-        st.select_slider("Users (batch)", batch_stops(s.batch), format_func=integer, key="batch", on_change=shell.touch)
-    with context:
-        st.select_slider(
-            "Context length (tokens)",
-            context_stops(s.released_model, s.context),
-            format_func=integer,
-            key="context",
-            on_change=shell.touch,
-        )
-    with heads:
-        kv_heads(s)
+    st.select_slider(
+        label,
+        context_stops(s.released_model, s.context),
+        format_func=integer,
+        key="context",
+        on_change=shell.touch,
+    )
+
+
+def context(view: View) -> None:
+    """Tokens in each user's cache."""
+    _context_slider(view, "Context length (tokens)")
+
+
+def prompt(view: View) -> None:
+    """The context under the name it has for prefill."""
+    _context_slider(view, "Prompt length (tokens)")
+
+
+def output(view: View) -> None:
+    """Length of the answer."""
+    st.select_slider(
+        "Output length (tokens)", output_stops(view.output), format_func=integer, key="output", on_change=shell.touch
+    )
 
 
 def kv_head_options(scenario: Scenario) -> list[str]:
@@ -77,27 +101,88 @@ def kv_head_options(scenario: Scenario) -> list[str]:
     return numbers if RELEASED in numbers or same is not None else [RELEASED, *numbers]
 
 
-def kv_heads(scenario: Scenario) -> None:
+def kv_heads(view: View) -> None:
     """The KV-heads slider, or the reason why there is none."""
-    model = scenario.released_model
-    released = " and ".join(map(str, model.released_kv_heads))
-    options = kv_head_options(scenario)
-    if not model.kv_head_options:
+    released_model = view.scenario.released_model
+    released = " and ".join(map(str, released_model.released_kv_heads))
+    if len(released_model.kv_head_options) < 2:
+        reason = "none to set: MLA keeps one latent for all heads" if not released else f"{released}, the only choice"
         st.selectbox(
             "KV heads",
-            ["none to set: MLA keeps one latent for all heads"],
+            [reason],
             disabled=True,
             key="kv_heads_none",
-            help=f"{model.name} caches one compressed latent per token and layer, shared by all query heads.",
+            help=f"{released_model.name} leaves no number of KV heads to choose.",
         )
         return
     st.select_slider(
         "KV heads",
-        options,
+        kv_head_options(view.scenario),
         format_func=lambda v: f"{released} (released)" if v == RELEASED else v,
         key="kv_heads",
         on_change=shell.touch,
-        help=f"Divisors of the query heads. {model.name} was released with {released}; others are hypothetical.",
+        help=f"Divisors of the query heads. {released_model.name} was released with {released}; others are "
+        "hypothetical.",
+    )
+
+
+def weight_format(view: View) -> None:
+    """Number format of the weights."""
+    native = view.scenario.replace(weight_format="native").weight_format_spec.label
+    st.selectbox(
+        "Weight format",
+        list(WEIGHT_FORMATS),
+        format_func=lambda f: f"as released: {native}" if f == "native" else WEIGHT_FORMATS[f].label,
+        key="weight_format",
+        on_change=shell.touch,
+    )
+
+
+def cache_format(view: View) -> None:
+    """Number format of the cache."""
+    st.selectbox(
+        "Cache format",
+        list(CACHE_FORMATS),
+        format_func=lambda f: CACHE_FORMATS[f].label,
+        key="cache_format",
+        on_change=shell.touch,
+    )
+
+
+def split(view: View) -> None:
+    """How several GPUs share the model."""
+    st.selectbox(
+        "How several GPUs split the model",
+        SPLITS,
+        format_func=lambda name: SPLIT_LABELS[name],
+        key="split",
+        on_change=shell.touch,
+        disabled=view.scenario.n_gpus == 1,
+        help="Only matters with more than one GPU.",
+    )
+
+
+def reserve(view: View) -> None:
+    """Share of the memory kept free."""
+    st.slider(
+        "Reserve for activations and runtime (% of capacity)",
+        0.0,
+        RESERVE_MAX * 100,
+        step=1.0,
+        format="%g %%",
+        key="reserve",
+        on_change=shell.touch,
+    )
+
+
+def skip_embedding(view: View) -> None:
+    """The two readings of "weights read"."""
+    st.toggle(
+        "Skip the input-embedding lookup",
+        key="skip_embedding",
+        on_change=shell.touch,
+        help="The input embedding is looked up row by row, not streamed; a tied table is the output head too and "
+        "is always read. Off: every weight is read, the chapter's rule.",
     )
 
 
@@ -107,57 +192,51 @@ def _exact(field: str) -> None:
         shell.show_scenario(shell.current().scenario.replace(**{field: int(value)}))
 
 
-def assumptions(view: View) -> None:
-    """Everything else, in a popover."""
-    s = view.scenario
-    with st.popover("More assumptions", width="stretch"):
-        st.selectbox(
-            "Weight format",
-            list(WEIGHT_FORMATS),
-            format_func=lambda f: (
-                f"as released: {s.replace(weight_format='native').weight_format_spec.label}"
-                if f == "native"
-                else WEIGHT_FORMATS[f].label
-            ),
-            key="weight_format",
-            on_change=shell.touch,
+def exact(view: View) -> None:
+    """Any number of users and tokens, not only the stops of the sliders."""
+    users, tokens = st.columns(2)
+    with users:
+        st.number_input("Exact users", 1, BATCH_MAX, step=1, key="exact_batch", on_change=_exact, args=("batch",))
+    with tokens:
+        st.number_input(
+            "Exact context", 1, CONTEXT_MAX, step=1, key="exact_context", on_change=_exact, args=("context",)
         )
-        st.selectbox(
-            "Cache format",
-            list(CACHE_FORMATS),
-            format_func=lambda f: CACHE_FORMATS[f].label,
-            key="cache_format",
-            on_change=shell.touch,
-        )
-        st.selectbox(
-            "How several GPUs split the model",
-            SPLITS,
-            format_func=lambda split: SPLIT_LABELS[split],
-            key="split",
-            on_change=shell.touch,
-            disabled=s.n_gpus == 1,
-            help="Only matters with more than one GPU.",
-        )
-        st.slider(
-            "Reserve for activations and runtime (% of capacity)",
-            0.0,
-            RESERVE_MAX * 100,
-            step=1.0,
-            format="%g %%",
-            key="reserve",
-            on_change=shell.touch,
-        )
-        st.toggle(
-            "Skip the input-embedding lookup",
-            key="skip_embedding",
-            on_change=shell.touch,
-            help="The input embedding is looked up row by row, not streamed; a tied table is the output head too and "
-            "is always read. Off: every weight is read, the chapter's rule.",
-        )
-        users, context = st.columns(2)
-        with users:
-            st.number_input("Exact users", 1, BATCH_MAX, step=1, key="exact_batch", on_change=_exact, args=("batch",))
-        with context:
-            st.number_input(
-                "Exact context", 1, CONTEXT_MAX, step=1, key="exact_context", on_change=_exact, args=("context",)
-            )
+
+
+Control = Callable[[View], None]
+
+# What "More assumptions" holds, less what the page already shows.
+ALL: tuple[Control, ...] = (
+    model,
+    gpu,
+    n_gpus,
+    split,
+    weight_format,
+    cache_format,
+    kv_heads,
+    batch,
+    context,
+    reserve,
+    skip_embedding,
+    exact,
+)
+
+
+def row(view: View, *controls: Control, widths: Sequence[float] | None = None) -> None:
+    """Controls side by side."""
+    for column, control in zip(st.columns(widths or len(controls), vertical_alignment="bottom"), controls, strict=True):
+        with column:
+            control(view)
+
+
+def more(*shown: Control) -> Control:
+    """The popover with every control that a page does not show."""
+    shown = tuple(context if control is prompt else control for control in shown)
+
+    def draw(view: View) -> None:
+        with st.popover("More assumptions", width="stretch"):
+            for control in ALL:
+                if control not in shown:
+                    control(view)
+
+    return draw

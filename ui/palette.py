@@ -9,7 +9,9 @@ RESERVE = "#767676"
 FREE = "#E8E8E8"
 OVER = "#A3343A"
 SYSTEM = "#8E5CA8"
-USER = "#C2571A"
+USER = "#B8511A"
+WINDOW = "#F5D48A"
+LATENT = "#C9A9D6"
 
 INK = "#1A1A1A"
 PAPER = "#FFFFFF"
@@ -19,4 +21,15 @@ GRID = "rgba(128,128,128,0.28)"
 SHADE = "rgba(128,128,128,0.16)"
 
 # Text drawn on each fill, picked for contrast; a test computes it.
-ON_FILL = {WEIGHTS: PAPER, CACHE: INK, COMPUTE: INK, RESERVE: PAPER, FREE: INK, OVER: PAPER}
+ON_FILL = {
+    WEIGHTS: PAPER,
+    CACHE: INK,
+    COMPUTE: INK,
+    RESERVE: PAPER,
+    FREE: INK,
+    OVER: PAPER,
+    WINDOW: INK,
+    LATENT: INK,
+    SYSTEM: PAPER,
+    USER: PAPER,
+}

@@ -30,7 +30,7 @@ _CSS = """
 [data-testid=stVerticalBlock] { gap: .5rem; }
 [data-testid=stButtonGroup] button { min-height: 2.5rem; }
 .js-plotly-plot .xtick text, .js-plotly-plot .ytick text, .js-plotly-plot .xtitle, .js-plotly-plot .ytitle,
-.js-plotly-plot .annotation-text, .js-plotly-plot .gtitle { fill: currentColor !important; }
+.js-plotly-plot .annotation-text, .js-plotly-plot .bartext-outside { fill: currentColor !important; }
 .verdict { font-size: 1.12rem; line-height: 1.4; }
 .verdict strong { font-size: 1.22rem; }
 .figures { display: grid; gap: .45rem; }
@@ -81,6 +81,8 @@ def widget_values(view: View) -> dict[str, Any]:
         "exact_batch": s.batch,
         "exact_context": s.context,
         "unit": view.unit,
+        "reveal": view.reveal,
+        "output": view.output,
     }
 
 
@@ -134,7 +136,8 @@ def snapped(state: SessionState, previous: View) -> tuple[View, list[str]]:
                 f"the context of {integer(changes['context'])} was shortened to that."
             )
             changes["context"] = released.max_context
-    return View(before.replace(**changes), wanted["unit"] if wanted["unit"] in UNITS else previous.unit), notes
+    unit = wanted["unit"] if wanted["unit"] in UNITS else previous.unit
+    return View(before.replace(**changes), unit, wanted["reveal"], wanted["output"]), notes
 
 
 def load(page: str) -> View:

@@ -1,0 +1,58 @@
+"""What do fewer KV heads buy?"""
+
+import streamlit as st
+
+from core.derivation import memory_derivations, speed_derivations
+from core.evaluate import evaluate
+from core.published import SHAZEER_DECODER, SHAZEER_ENCODER, SHAZEER_SOURCE
+from core.report import architecture_rows, variant_rows
+from core.units import integer
+from core.variants import architectures, heads_summary, kv_variants, shazeer_summary
+from core.verdict import verdict
+from ui import blocks, charts, controls, lesson
+
+COMMON_CONTEXT = 2048
+
+view, plan = lesson.open_lesson("fewer-kv-heads")
+shown = (controls.model, controls.batch, controls.kv_heads)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+result = evaluate(view.scenario)
+said = verdict(result, view.unit)
+variants = kv_variants(view.scenario)
+summary = heads_summary(variants, view.unit)
+st.plotly_chart(
+    charts.kv_variants_figure(variants, view.unit), theme=None, key="variants", alt=summary, config=charts.CONFIG
+)
+blocks.sentences([summary])
+blocks.sentences([*said.memory, *said.cautions], small=True)
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+wanted = ("weights", "kv_cache", "max_batch", "step_s", "system")
+blocks.arithmetic(
+    [d for d in memory_derivations(result, view.unit) + speed_derivations(result, view.unit) if d.key in wanted]
+)
+blocks.table(*variant_rows(variants, view.unit))
+blocks.csv_button(*variant_rows(variants, view.unit, exact=True), name="kv-heads", label="Download as CSV")
+
+st.header("Other ways to a smaller cache", anchor=False)
+together, own = architectures(COMMON_CONTEXT), architectures(None)
+panels = ((f"one sequence of {integer(COMMON_CONTEXT)} tokens", together), ("each model's own full context", own))
+st.plotly_chart(
+    charts.architectures_figure(panels, view.unit),
+    theme=None,
+    key="architectures",
+    alt="Cache of one sequence by kind of layer for six architectures; the table beneath has the numbers.",
+    config=charts.CONFIG,
+)
+blocks.table(*architecture_rows(together, own, view.unit))
+
+st.header("What was measured first", anchor=False)
+blocks.table(
+    ("measured, microseconds per token", "multi-head", "multi-query", "times faster"),
+    [pair.row() for pair in (SHAZEER_DECODER, SHAZEER_ENCODER)],
+)
+blocks.sentences([f"Source: {SHAZEER_SOURCE}.", shazeer_summary(view.scenario)])
+lesson.close(view, plan)

@@ -1,0 +1,35 @@
+"""When does the cache outgrow the weights?"""
+
+import streamlit as st
+
+from core.derivation import memory_derivations
+from core.evaluate import evaluate
+from core.report import context_rows
+from core.verdict import context_summary, verdict
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("longer-context")
+shown = (controls.model, controls.batch, controls.context)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+result = evaluate(view.scenario)
+said = verdict(result, view.unit)
+summary = context_summary(result)
+st.plotly_chart(
+    charts.context_figure(result, view.unit),
+    theme=None,
+    key="context_curve",
+    alt=" ".join((*said.memory, *summary)),
+    config=charts.CONFIG,
+)
+blocks.verdict(said)
+blocks.sentences([*summary, *said.cautions])
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+wanted = ("weights", "kv_cache", "crossing", "max_context")
+blocks.arithmetic([d for d in memory_derivations(result, view.unit) if d.key in wanted])
+blocks.table(*context_rows(view.scenario, view.unit))
+blocks.csv_button(*context_rows(view.scenario, view.unit, exact=True), name="context", label="Download as CSV")
+lesson.close(view, plan)

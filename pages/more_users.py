@@ -1,0 +1,41 @@
+"""Why serve many users at once?"""
+
+import streamlit as st
+
+from core.derivation import speed_derivations
+from core.evaluate import evaluate
+from core.report import batch_rows
+from core.verdict import users_summary, verdict
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("more-users")
+shown = (controls.model, controls.batch, controls.context)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+result = evaluate(view.scenario)
+said = verdict(result, view.unit)
+summary = users_summary(result)
+st.plotly_chart(
+    charts.users_figure(result),
+    theme=None,
+    key="users_curve",
+    alt=" ".join((*said.speed, *summary)),
+    config=charts.CONFIG,
+)
+blocks.sentences([*said.speed, *summary])
+st.plotly_chart(
+    charts.step_figure(result),
+    theme=None,
+    key="step",
+    alt=f"What fills a step: {said.speed[0]}",
+    config=charts.CONFIG,
+)
+blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+blocks.arithmetic(speed_derivations(result, view.unit))
+blocks.table(*batch_rows(view.scenario))
+blocks.csv_button(*batch_rows(view.scenario, exact=True), name="users", label="Download as CSV")
+lesson.close(view, plan)

@@ -1,0 +1,199 @@
+"""The home page through Streamlit's own test runner: default, every model and device, both ends, hostile links."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.catalog import gpus, models
+from core.scenario import CACHE_NAMES, SPLITS, WEIGHT_NAMES, Scenario
+from core.view import View
+from tests import harness
+from tests.harness import open_app, query, text
+
+
+def open_home(link: dict[str, str] | None = None) -> AppTest:
+    return open_app(link)
+
+
+def assert_sound(at: AppTest) -> None:
+    harness.assert_sound(at, charts=2)
+
+
+@pytest.fixture(scope="module")
+def home() -> AppTest:
+    """One session that the cheap cases share, as a student's long session would."""
+    return open_home()
+
+
+def test_untouched_it_teaches() -> None:
+    at = open_home()
+    assert_sound(at)
+    assert query(at) == View(Scenario(batch=32)).to_query()
+    assert not at.info
+    shown = text(at)
+    for words in ("The cache is 2.1 times the weights.", "34,359,738,368 B = 34.4 GB", "16,060,522,496 B = 16.1 GB"):
+        assert words in shown
+    assert "2,126 tokens/s" in shown
+
+
+@pytest.mark.parametrize("slug", list(models()))
+def test_every_model(home: AppTest, slug: str) -> None:
+    home.selectbox(key="model").set_value(slug).run()
+    assert_sound(home)
+    assert query(home)["model"] == slug
+
+
+@pytest.mark.parametrize("slug", list(gpus()))
+def test_every_gpu(home: AppTest, slug: str) -> None:
+    home.selectbox(key="gpu").set_value(slug).run()
+    assert_sound(home)
+    assert query(home)["gpu"] == slug
+
+
+ENDS = [
+    ("number_input", "n_gpus", "gpus", (1, 1024)),
+    ("select_slider", "batch", "batch", (1, 4096)),
+    ("select_slider", "context", "context", (128, 8192)),
+    ("select_slider", "kv_heads", "kv_heads", ("1", "32", "released")),
+    ("selectbox", "weight_format", "weights", WEIGHT_NAMES),
+    ("selectbox", "cache_format", "cache", CACHE_NAMES),
+    ("slider", "reserve", "reserve", (0.0, 90.0)),
+    ("number_input", "exact_batch", "batch", (1, 10**15)),
+    ("number_input", "exact_context", "context", (1, 2**24)),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "parameter", "value"),
+    [(kind, key, parameter, value) for kind, key, parameter, values in ENDS for value in values],
+)
+def test_both_ends_of_every_control(kind: str, key: str, parameter: str, value: Any) -> None:
+    at = open_home()
+    getattr(at, kind)(key=key).set_value(value).run()
+    assert_sound(at)
+    assert query(at)[parameter] == (f"{value:g}" if isinstance(value, float) else str(value))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("model", ["llama-3-70b", "deepseek-v3", "qwen3-next-80b-a3b"])
+def test_several_gpus(model: str, split: str) -> None:
+    at = open_home(View(Scenario(model=model, n_gpus=4, split=split)).to_query())
+    assert_sound(at)
+    assert not at.info
+
+
+def test_skip_embedding_raises_the_ceiling() -> None:
+    at = open_home(View(Scenario(context=128)).to_query())
+    assert "208.4 tokens/s" in text(at)
+    at.toggle(key="skip_embedding").set_value(True).run()
+    assert "222.9 tokens/s" in text(at)
+    assert query(at)["skip_embedding"] == "1"
+
+
+def test_unit_changes_labels_and_no_verdict() -> None:
+    at = open_home()
+    at.segmented_control(key="unit").set_value("GiB").run()
+    assert_sound(at)
+    assert query(at)["unit"] == "GiB"
+    assert "34,359,738,368 B = 32.0 GiB" in text(at)
+    assert "Up to 56 users" in text(at)
+
+
+def test_mla_disables_kv_heads_with_a_reason() -> None:
+    at = open_home(View(Scenario(model="deepseek-v3")).to_query())
+    disabled = at.selectbox(key="kv_heads_none")
+    assert disabled.disabled
+    assert "MLA" in disabled.value
+    assert not any(s.key == "kv_heads" for s in at.select_slider)
+
+
+def test_two_released_widths_stay_released() -> None:
+    at = open_home(View(Scenario(model="gemma-4-31b")).to_query())
+    slider = at.select_slider(key="kv_heads")
+    assert slider.value == "released"
+    slider.set_value("8").run()
+    assert query(at)["kv_heads"] == "8"
+    assert "hypothetical" in text(at)
+
+
+def test_preset_tiny_calculation() -> None:
+    at = open_home()
+    at.button(key="preset_tiny-calculation").click().run()
+    assert_sound(at)
+    assert query(at) == View(Scenario(batch=1, context=128)).to_query()
+    assert at.select_slider(key="batch").value == 1
+    assert "208.4 tokens/s" in text(at)
+
+
+def test_a_smaller_model_clamps_and_says_so() -> None:
+    at = open_home()
+    at.select_slider(key="kv_heads").set_value("32").run()
+    at.selectbox(key="model").set_value("gpt2-small").run()
+    assert_sound(at)
+    assert query(at)["context"] == "1024"
+    assert query(at)["kv_heads"] == "released"
+    said = at.info[0].value
+    assert "1,024" in said
+    assert "KV heads" in said
+    at.select_slider(key="batch").set_value(2).run()
+    assert not at.info  # said once, not for ever
+
+
+def test_a_link_is_exact_and_its_values_become_stops() -> None:
+    asked = View(Scenario(model="llama-3.1-8b", batch=33, context=20_001, kv_heads=8, reserve=0.125, n_gpus=3), "GiB")
+    at = open_home(asked.to_query())
+    assert_sound(at)
+    assert query(at) == asked.to_query()
+    assert not at.info
+    at.selectbox(key="cache_format").set_value("fp8").run()
+    assert query(at) == asked.to_query() | {"cache": "fp8"}
+
+
+def test_context_beyond_the_model_is_a_named_what_if() -> None:
+    at = open_home(View(Scenario(context=50_000)).to_query())
+    assert query(at)["context"] == "50000"
+    assert "50,000 tokens is a what-if" in text(at)
+
+
+HOSTILE = [
+    {"batch": "0"},
+    {"batch": "-1", "context": "99999999999999999999999999"},
+    {"batch": "1e9"},
+    {"batch": "NaN", "reserve": "inf"},
+    {"reserve": "-5"},
+    {"reserve": "95"},
+    {"model": "<script>alert(1)</script>"},
+    {"model": "../../etc/passwd"},
+    {"gpu": "h100 $\\frac{1}{0}$"},
+    {"kv_heads": "7"},
+    {"kv_heads": "three"},
+    {"model": "deepseek-v3", "kv_heads": "8"},
+    {"weights": "int3", "cache": "", "split": "diagonal"},
+    {"gpus": "1000000"},
+    {"unit": "furlongs"},
+    {"skip_embedding": "yes"},
+    {"context": "٣"},
+    {"batch": "x" * 5000},
+    {"context": " 4096\x00"},
+]
+
+
+@pytest.mark.parametrize("bad", HOSTILE, ids="-".join)
+def test_hostile_links_are_mended_and_said(bad: dict[str, str]) -> None:
+    at = open_home(View(Scenario()).to_query() | bad)
+    assert_sound(at)
+    assert len(at.info) == 1
+    said = at.info[0].value.replace("\\", "")
+    for key, value in bad.items():
+        assert key in said or value == "deepseek-v3"
+    assert len(said) < 600
+    # What is now in the URL is a sound link: opened again it is silent.
+    assert not open_home(query(at)).info
+
+
+def test_missing_values_are_said_and_foreign_ones_kept() -> None:
+    at = open_home({"batch": "7", "embed": "true"})
+    assert_sound(at)
+    assert "Not in the link" in at.info[0].value
+    assert query(at)["batch"] == "7"

@@ -1,0 +1,129 @@
+"""Every lesson page with every preset and both ends of its controls; predictions and cards."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import lessons
+from core.lessons import LESSONS, Lesson, Preset
+from core.predict import ask
+from core.scenario import Scenario
+from core.view import View
+from tests.harness import assert_sound, open_app, query, text
+
+CHARTS = {"fewer-kv-heads": 2, "longer-context": 1, "more-users": 2, "two-phases": 3}
+FILES = {lesson.page: lessons.page(lesson.page).file for lesson in LESSONS}
+
+
+def open_lesson(slug: str, view: View | None = None) -> AppTest:
+    return open_app(view.to_query() if view else None, FILES[slug])
+
+
+@pytest.mark.parametrize(
+    ("lesson", "preset"),
+    [(lesson, preset) for lesson in LESSONS for preset in lesson.presets],
+    ids=lambda x: x.page if isinstance(x, Lesson) else x.slug,
+)
+def test_every_preset_of_every_page(lesson: Lesson, preset: Preset) -> None:
+    at = open_lesson(lesson.page)
+    at.button(key=f"preset_{preset.slug}").click().run()
+    assert_sound(at, charts=CHARTS[lesson.page])
+    assert query(at) == View(preset.scenario).to_query()
+    assert not at.info
+
+
+ENDS: dict[str, list[tuple[str, str, tuple[Any, ...]]]] = {
+    "fewer-kv-heads": [("select_slider", "batch", (1, 4096)), ("select_slider", "kv_heads", ("1", "32"))],
+    "longer-context": [("select_slider", "batch", (1, 4096)), ("select_slider", "context", (128, 8192))],
+    "more-users": [("select_slider", "batch", (1, 4096)), ("select_slider", "context", (128, 8192))],
+    "two-phases": [
+        ("select_slider", "batch", (1, 4096)),
+        ("select_slider", "context", (128, 8192)),
+        ("select_slider", "output", (1, 16_384)),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("slug", "kind", "key", "value"),
+    [(slug, kind, key, value) for slug, ends in ENDS.items() for kind, key, values in ends for value in values],
+)
+def test_both_ends(slug: str, kind: str, key: str, value: Any) -> None:
+    at = open_lesson(slug)
+    getattr(at, kind)(key=key).set_value(value).run()
+    assert_sound(at, charts=CHARTS[slug])
+    assert query(at)[key] == str(value)
+
+
+UNUSUAL = [
+    Scenario(model="deepseek-v3", n_gpus=16, split="layer", batch=3),
+    Scenario(model="gemma-4-31b", batch=64, context=100_000),
+    Scenario(model="qwen3.5-397b-a17b", gpu="b200", n_gpus=8, batch=1000, context=1),
+    Scenario(model="falcon-7b", gpu="apple-m1", batch=10**15, context=2**24),
+    Scenario(model="phi-3-mini", gpu="t4", kv_heads=32, reserve=0.9),
+    Scenario(model="gpt2-small", weight_format="int4", cache_format="q4_0", batch=5, context=1),
+    Scenario(model="deepseek-v3.2", gpu="gb300", n_gpus=1024, batch=7, context=200_000),
+]
+
+
+@pytest.mark.parametrize("slug", FILES)
+@pytest.mark.parametrize("scenario", UNUSUAL, ids=lambda s: s.released_model.slug)
+def test_unusual_scenarios(slug: str, scenario: Scenario) -> None:
+    at = open_lesson(slug, View(scenario, "GiB", reveal=True, output=77))
+    assert_sound(at, charts=CHARTS[slug])
+    assert query(at) == View(scenario, "GiB", reveal=True, output=77).to_query()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+def test_predict_then_reveal(lesson: Lesson) -> None:
+    at = open_lesson(lesson.page)
+    asked = ask(lesson.prediction, lessons.OPENING)
+    assert asked is not None
+    right = asked.claims[asked.right]
+    assert "before | after" not in text(at)
+    wrong = next(claim for claim in asked.claims if claim != right)
+    at.radio[0].set_value(wrong).run()
+    assert f"Not quite: **{right}**" in text(at)
+    at.radio[0].set_value(right).run()
+    assert f"As you predicted: **{right}**" in text(at)
+    assert "before | after" in text(at)
+    before = query(at)
+    at.select_slider(key="batch").set_value(1024).run()  # a new question: the old answer is gone
+    assert at.radio[0].value is None
+    assert before["reveal"] == "0"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+def test_reveal_in_the_link_shows_answers_at_once(lesson: Lesson) -> None:
+    at = open_lesson(lesson.page, View(lessons.OPENING, reveal=True))
+    assert "The formulas say:" in text(at)
+    for slug in lesson.misconceptions:
+        assert lessons.MISCONCEPTIONS[slug].explain("GB") in text(at)
+    at.toggle(key="reveal").set_value(False).run()
+    assert "The formulas say:" not in text(at)
+    assert query(at)["reveal"] == "0"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+def test_cards_test_their_claim(lesson: Lesson) -> None:
+    for slug in lesson.misconceptions:
+        at = open_lesson(lesson.page)
+        card = lessons.MISCONCEPTIONS[slug]
+        at.radio(key=f"card_{slug}").set_value("true").run()
+        assert f"**False.** {card.explain('GB')}" in text(at)
+        at.button(key=f"test_{slug}").click().run()
+        assert query(at) == View(card.preset.scenario).to_query()
+        assert_sound(at, charts=CHARTS[lesson.page])
+
+
+def test_the_issue_s_sentences() -> None:
+    users = text(open_lesson("more-users", View(Scenario())))
+    assert "Beyond 393 tokens of context no batch is compute-bound" in users
+    assert "never passes 3,120 tokens/s" in users
+    context = text(open_lesson("longer-context", View(Scenario(model="llama-3.1-8b", context=131_072))))
+    assert "passes the weights at 122,532 tokens" in context
+    phases = text(open_lesson("two-phases", View(Scenario())))
+    assert "needs 295 FLOPs a byte" in phases
+    assert "Attention in decode does 4.00, whatever the batch." in phases
+    assert "989.4 TFLOP/s / 3.35 TB/s | 295.3 FLOP/byte" in phases

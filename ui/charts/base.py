@@ -1,0 +1,142 @@
+"""What every figure shares: layout, bars, lines, rules. Figures are whole dictionaries; no streamlit here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ui import palette
+
+Figure = dict[str, Any]
+
+FONT_SIZE = 14
+CONFIG = {
+    "displaylogo": False,
+    "modeBarButtons": [["toImage"]],
+    "toImageButtonOptions": {"format": "svg"},
+    "responsive": True,
+}
+_AXIS = {"fixedrange": True, "gridcolor": palette.GRID, "zeroline": False, "automargin": True}
+
+
+def axis(**changes: Any) -> dict[str, Any]:
+    """A locked axis."""
+    return _AXIS | changes
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    """Our template: transparent, no legend, locked axes; further axes are given whole."""
+    base: dict[str, Any] = {
+        "font": {"size": FONT_SIZE, "family": "'Source Sans', sans-serif"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": False,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+    }
+    return base | changes
+
+
+def hatch(shape: str) -> dict[str, Any]:
+    """A pattern over the fill colour (without overlay the fill would vanish)."""
+    return {"pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.22, "size": 9}}
+
+
+def bars(
+    name: str, x: Sequence[float], y: Sequence[str], text: Sequence[str], fill: str, **changes: Any
+) -> dict[str, Any]:
+    """Horizontal bars of one role, labelled inside; `pattern` names the hatch."""
+    pattern = changes.pop("pattern", None)
+    base: dict[str, Any] = {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "text": list(text),
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": palette.ON_FILL[fill], "size": FONT_SIZE + 1},
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {
+            "color": fill,
+            "line": {"color": palette.INK, "width": 1},
+            **(hatch(pattern) if pattern else {}),
+        },
+    }
+    return base | changes
+
+
+def line(
+    name: str, x: Sequence[float], y: Sequence[float], color: str, dash: str = "solid", **changes: Any
+) -> dict[str, Any]:
+    """A curve."""
+    base: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": color, "width": 3, "dash": dash},
+    }
+    return base | changes
+
+
+def dot(name: str, x: float, y: float, color: str, **changes: Any) -> dict[str, Any]:
+    """One marked point."""
+    base: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [x],
+        "y": [y],
+        "marker": {"size": 13, "color": color, "line": {"color": palette.PAPER, "width": 2}},
+    }
+    return base | changes
+
+
+def rule(
+    direction: str, at: float, dash: str = "dash", color: str = palette.RESERVE, width: float = 2, **changes: Any
+) -> dict[str, Any]:
+    """A line across the whole plot: "x" for an upright one, "y" for a level one."""
+    other = "y" if direction == "x" else "x"
+    base: dict[str, Any] = {
+        "type": "line",
+        f"{direction}0": at,
+        f"{direction}1": at,
+        f"{other}ref": "paper",
+        f"{other}0": 0,
+        f"{other}1": 1,
+        "line": {"color": color, "width": width, "dash": dash},
+    }
+    return base | changes
+
+
+def shade(x0: float, x1: float) -> dict[str, Any]:
+    """The region where memory has ended."""
+    return {
+        "type": "rect",
+        "x0": x0,
+        "x1": x1,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": palette.SHADE,
+        "line": {"width": 0},
+        "layer": "below",
+    }
+
+
+def note(x: float, y: float, text: str, **changes: Any) -> dict[str, Any]:
+    """Text on the picture; on a log axis positions are the logarithms."""
+    return {"x": x, "y": y, "text": text, "showarrow": False} | changes
+
+
+def panel_titles(titles: Sequence[str], domains: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+    """A heading above each panel."""
+    return [
+        note(low, 1, f"<b>{title}</b>", xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4)
+        for title, (low, _) in zip(titles, domains, strict=True)
+    ]

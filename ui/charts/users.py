@@ -1,0 +1,105 @@
+"""More users: the system and each user on one axis, and what fills a step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.evaluate import Result, limits, sweep
+from core.units import format_rate, format_seconds, integer, significant
+from ui import palette
+from ui.charts.base import FONT_SIZE, Figure, axis, bars, dot, layout, line, note, panel_titles, rule
+from ui.charts.home import USER_HOVER, asymptote_label, batch_axis, batch_grid, decades, memory_edge
+
+
+def users_figure(result: Result) -> Figure:
+    """System tokens/s above, each user's below, one batch axis; asymptote, crossover, memory and compute edge."""
+    s, d, m = result.scenario, result.decode, result.memory
+    edges = limits(s)
+    batches = sorted({*batch_grid(s.batch), s.batch})
+    steps = [r.decode for r in sweep(s, "batch", batches)]
+    system = [step.tokens_per_s for step in steps]
+    user = [step.tokens_per_s_per_user for step in steps]
+    x_axis = batch_axis(batches, title={"text": "users (batch)"}, anchor="y2")
+    x_range: list[float] = x_axis["range"]
+    end = batches[-1] * 1.25
+    middle = (x_range[0] + x_range[1]) / 2
+    data = [
+        line("together", batches, system, palette.SYSTEM, hovertemplate=USER_HOVER),
+        line("each user", batches, user, palette.USER, "dash", hovertemplate=USER_HOVER, yaxis="y2"),
+        dot("you are here", s.batch, d.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
+        dot("you are here", s.batch, d.tokens_per_s_per_user, palette.USER, hoverinfo="skip", yaxis="y2"),
+    ]
+    here = math.log10(s.batch)
+    left = here > middle
+    beside = {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
+    annotations = [
+        note(here, math.log10(d.tokens_per_s), f"<b>{format_rate(d.tokens_per_s)}</b>", yshift=18 if left else -18)
+        | beside,
+        note(here, math.log10(d.tokens_per_s_per_user), f"<b>{format_rate(d.tokens_per_s_per_user)}</b>", yref="y2",
+             yshift=-18 if left else 18) | beside,
+        *panel_titles(("all users together, tokens/s",), ((0.0, 1.0),)),
+        note(0, 0.44, "<b>each user, tokens/s</b>", xref="paper", yref="paper", xanchor="left", yanchor="bottom"),
+    ]  # fmt: skip
+    shapes: list[dict[str, Any]] = []
+    y_range = decades(min(system), max(system))
+    if edges.asymptote_tokens_per_s is not None and math.log10(edges.asymptote_tokens_per_s) <= y_range[1]:
+        level = rule("y", edges.asymptote_tokens_per_s, "dot", yref="y")
+        shapes.append(level)
+        annotations.append(asymptote_label(edges.asymptote_tokens_per_s, at_right=not left))
+    upright: list[tuple[float, str, str]] = []
+    if edges.crossover_batch is not None and 10 ** x_range[0] < edges.crossover_batch < end:
+        label = f"cache = weights at {significant(edges.crossover_batch)}"
+        upright.append((edges.crossover_batch, label, palette.RESERVE))
+    if edges.compute_bound_batch is not None and edges.compute_bound_batch < end:
+        label = f"arithmetic from {integer(math.ceil(edges.compute_bound_batch))}"
+        upright.append((edges.compute_bound_batch, label, palette.COMPUTE))
+    for number, (at, label, color) in enumerate(upright):
+        shapes.append(rule("x", at, "dot", color))
+        right = math.log10(at) > middle
+        annotations.append(
+            note(math.log10(at), 0.56 + 0.07 * number, label, yref="paper", xanchor="right" if right else "left",
+                 xshift=-4 if right else 4)
+        )  # fmt: skip
+    if m.max_batch is not None and m.max_batch < batches[-1]:
+        more, label = memory_edge(m.max_batch, x_range, end)
+        shapes += more
+        annotations.append(label)
+    return {
+        "data": data,
+        "layout": layout(
+            height=400,
+            margin={"l": 8, "r": 8, "t": 26, "b": 8},
+            shapes=shapes,
+            annotations=annotations,
+            xaxis=x_axis,
+            yaxis=axis(type="log", range=y_range, domain=[0.54, 1.0], dtick=1, tickformat=",~r"),
+            yaxis2=axis(type="log", range=decades(min(user), max(user)), domain=[0.0, 0.43], dtick=1, tickformat=",~r"),
+        ),
+    }
+
+
+def step_figure(result: Result) -> Figure:
+    """What fills a step: reading weights, reading caches, and the arithmetic that goes on meanwhile."""
+    d = result.decode
+    share = d.memory_s / d.bytes_read if d.bytes_read else 0.0
+    weights, cache = d.weights_read_bytes * share, d.kv_read_bytes * share
+    rows = ("memory", "arithmetic")
+    data = [
+        bars("weights", [weights * 1e3], rows[:1], [f"read weights {format_seconds(weights)}"], palette.WEIGHTS),
+        bars("KV cache", [cache * 1e3], rows[:1], [f"read caches {format_seconds(cache)}"], palette.CACHE, pattern="/"),
+        bars("compute", [d.compute_s * 1e3], rows[1:], [f"compute {format_seconds(d.compute_s)}"], palette.COMPUTE,
+             pattern="\\"),
+    ]  # fmt: skip
+    return {
+        "data": data,
+        "layout": layout(
+            barmode="stack",
+            bargap=0.2,
+            height=124,
+            margin={"l": 8, "r": 8, "t": 4, "b": 8},
+            uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
+            xaxis=axis(range=[0, d.step_s * 1e3 * 1.05], ticksuffix=" ms", nticks=7),
+            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+        ),
+    }

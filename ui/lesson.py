@@ -1,0 +1,104 @@
+"""The frame of a lesson page: predict, presets, cards, takeaway, next question."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import lessons
+from core.lessons import Lesson
+from core.predict import Asked, ask
+from core.view import View
+from ui import blocks, shell
+from ui.text import plain
+
+
+def open_lesson(slug: str) -> tuple[View, Lesson]:
+    """First call of a lesson page."""
+    return shell.open_page(slug), lessons.lesson(slug)
+
+
+def predict(view: View, lesson: Lesson) -> None:
+    """The question about a change, the claims, and once chosen (or with answers on) what the formulas say."""
+    asked = ask(lesson.prediction, view.scenario, view.unit)
+    with st.container(border=True):
+        if asked is None:
+            st.markdown(plain(f"{view.scenario.released_model.name} has no KV heads to change: nothing to predict."))
+            return
+        question, answer = st.columns([3, 4])
+        with question:
+            # A new scenario is a new question, with a fresh radio: the answer to the old one says nothing about it.
+            choice = st.radio(
+                f"**Predict:** {plain(asked.question)}",
+                asked.claims,
+                index=None,
+                key=f"predict_{lesson.page}_{hash(view.scenario)}",
+                on_change=shell.touch,
+            )
+            st.toggle("Show the answer", key="reveal", on_change=shell.touch)
+        with answer:
+            if choice is None and not view.reveal:
+                st.caption("Choose first, then see. Nothing is graded or stored.")
+            else:
+                _reveal(asked, choice, view)
+
+
+def _reveal(asked: Asked, choice: str | None, view: View) -> None:
+    right = asked.claims[asked.right]
+    if choice == right:
+        opening = "As you predicted:"
+    elif choice is None:
+        opening = "The formulas say:"
+    else:
+        opening = "Not quite:"
+    st.markdown(f"{opening} **{plain(right)}**")
+    blocks.table(("", "before", "after", "factor"), asked.rows(view.unit))
+    st.caption(plain(asked.why))
+
+
+def presets(lesson: Lesson) -> None:
+    """Scenarios to try."""
+    with st.container(horizontal=True):
+        blocks.presets(lesson.presets)
+
+
+def close(view: View, lesson: Lesson) -> None:
+    """Cards, takeaway and the next question, which carries the scenario along."""
+    st.header("True or false?", anchor=False)
+    for slug in lesson.misconceptions:
+        _card(view, lessons.MISCONCEPTIONS[slug])
+    st.header("To take away", anchor=False)
+    st.markdown(plain(lesson.takeaway))
+    following = lessons.page(lesson.next_page)
+    st.page_link(
+        following.file,
+        label=f"Next: {following.question}",
+        icon=":material/arrow_forward:",
+        query_params=view.to_query(),
+    )
+    blocks.reading(lessons.READING)
+
+
+def _card(view: View, card: lessons.Misconception) -> None:
+    with st.container(border=True):
+        claim, test = st.columns([5, 2], vertical_alignment="center")
+        with claim:
+            choice = st.radio(
+                plain(card.claim),
+                ("true", "false"),
+                index=None,
+                horizontal=True,
+                key=f"card_{card.slug}",
+                on_change=shell.touch,
+            )
+        with test:
+            st.button(
+                f"Test it: {card.preset.title}",
+                key=f"test_{card.slug}",
+                on_click=shell.show_scenario,
+                args=(card.preset.scenario,),
+                help=card.preset.notice,
+                width="stretch",
+            )
+        if choice is not None or view.reveal:
+            truth = "True." if card.holds() else "False."
+            st.markdown(f"**{truth}** {plain(card.explain(view.unit))}")
