@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from core.gpu import GpuSpec
 from core.model import ModelSpec
+from core.query import shown
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
@@ -22,7 +23,7 @@ class CatalogError(ValueError):
 
 
 def explain(error: ValidationError) -> str:
-    """The first fault of a record as `key: reason`.
+    """The first fault of a record or scenario as `key: reason, got value`.
 
     >>> try:
     ...     GpuSpec.model_validate({})
@@ -32,7 +33,10 @@ def explain(error: ValidationError) -> str:
     """
     fault = error.errors(include_url=False, include_context=False)[0]
     key = ".".join(str(part) for part in fault["loc"]) or "record"
-    return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
+    message = fault["msg"].removeprefix("Value error, ")
+    own = fault["type"] == "value_error"  # our own messages quote the value already
+    given = "" if own or isinstance(fault["input"], dict) else f", got {shown(str(fault['input']))}"
+    return f"{key}: {message}{given}"
 
 
 def read_records(path: Path, table: str, record_type: type[Record]) -> dict[str, Record]:

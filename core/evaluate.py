@@ -134,7 +134,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where the regimes of one scenario meet; None where they never do. Formula 10."""
+    """Where the regimes of one scenario meet; None where they never do. Formula 10.
+
+    `compute_bound_context` is the longest context at which some batch is compute-bound: 0 where none is at any
+    context, None where some is at every context.
+    """
 
     asymptote_tokens_per_s: float | None
     crossover_batch: float | None
@@ -411,7 +415,9 @@ def limits(scenario: Scenario) -> Limits:
         bandwidth_bytes_per_s=bandwidth,
         peak_flops_per_s=peak,
     )
-    context_edge = decode.last_true(gains, low=1, high=CONTEXT_MAX)
+    if compute_batch is not None and compute_batch > 1:
+        compute_batch *= stages  # below one sequence a stage, a single user is compute-bound already
+    context_edge = decode.last_true(gains, low=1, high=CONTEXT_MAX) or 0
     crossover = (
         decode.crossover_batch(weights_read_bytes=weights_read, cache_bytes_per_sequence=cache) if cache else None
     )
@@ -426,7 +432,7 @@ def limits(scenario: Scenario) -> Limits:
         else None,
         crossover_batch=crossover,
         crossover_context=cost.read.crossing(weights_read / tokens),
-        compute_bound_batch=None if compute_batch is None else compute_batch * stages,
+        compute_bound_batch=compute_batch,
         compute_bound_context=None if context_edge == CONTEXT_MAX else context_edge,
     )
 

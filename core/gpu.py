@@ -110,9 +110,8 @@ class GpuSpec(Frozen):
         1978.8
         """
         doubled = {name: 2 * value for name, value in self.model_dump().items() if name.endswith("_tflops") and value}
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
         changes = {"slug": f"{self.slug}-twice-the-flops", "name": f"{self.name} with twice the FLOP/s"}
-        return GpuSpec.model_validate(fields | doubled | changes)
+        return self.model_copy(update=doubled | changes)
 
     @property
     def label(self) -> str:

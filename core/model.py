@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
 
@@ -24,6 +25,11 @@ class Frozen(BaseModel):
     """Immutable, and strict about unknown keys, so that a typing error in a record is found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A validated copy; pydantic's own would not validate and would keep cached properties of the original."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate(fields | dict(update or {}))
 
 
 class SoftmaxAttention(Frozen):
@@ -450,14 +456,13 @@ class ModelSpec(Frozen):
                 count=g.count,
                 ffn=g.ffn,
                 n_norms=g.n_norms,
-                attention=SoftmaxAttention.model_validate({**g.attention.model_dump(), "n_kv": n_kv}),
+                attention=g.attention.model_copy(update={"n_kv": n_kv}),
             )
             if isinstance(g.attention, SoftmaxAttention)
             else g
             for g in self.groups
         )
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return ModelSpec.model_validate({**fields, "groups": groups, "is_hypothetical": True})
+        return self.model_copy(update={"groups": groups, "is_hypothetical": True})
 
     def without_windows(self) -> ModelSpec:
         """The hypothetical model whose every layer keeps every token: no windows, no chunks, no constant state.
@@ -476,14 +481,13 @@ class ModelSpec(Frozen):
         for group in self.groups:
             a = group.attention
             if isinstance(a, SoftmaxAttention):
-                kept = SoftmaxAttention.model_validate({**a.model_dump(), "window": None, "chunk": None})
+                kept = a.model_copy(update={"window": None, "chunk": None})
                 groups.append(group.model_copy(update={"attention": kept}))
             elif isinstance(a, LinearAttention):
                 groups.append(group.model_copy(update={"attention": full}))
             else:
                 groups.append(group)
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return ModelSpec.model_validate({**fields, "groups": tuple(groups), "is_hypothetical": True})
+        return self.model_copy(update={"groups": tuple(groups), "is_hypothetical": True})
 
     @property
     def attention_label(self) -> str:

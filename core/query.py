@@ -26,9 +26,9 @@ class QueryReader:
         if key not in self.query:
             return default
         try:
-            return read(self.query[key].strip())
+            return read(str(self.query[key]).strip())
         except (ValueError, KeyError):
-            said = f"{key} must be {allowed}; {shown(self.query[key])} was replaced by {self.defaults[key]}."
+            said = f"{key} must be {allowed}; {shown(str(self.query[key]))} was replaced by {self.defaults[key]}."
             self.notes.append(said)
             return default
 

@@ -7,12 +7,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from core.catalog import gpus, models
 from core.formats import CACHE_FORMATS, CacheFormatName, WeightFormat, WeightFormatName, resolve_weight_format
 from core.gpu import GpuSpec
-from core.model import ModelSpec
+from core.model import Frozen, ModelSpec
 from core.query import QueryReader, one_of, shown
 
 BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
@@ -28,7 +28,7 @@ SPLIT_LABELS: dict[Split, str] = {
 }
 
 
-class Scenario(BaseModel):
+class Scenario(Frozen):
     """What is asked: model and device (a slug or a spec), load, formats and assumptions.
 
     Any context from 1 to 2**24 tokens is valid, also beyond the model's own limit (a what-if that the page names).
@@ -37,8 +37,6 @@ class Scenario(BaseModel):
     >>> Scenario(batch=32).to_query()["batch"]
     '32'
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str | ModelSpec = "llama-3-8b"
     gpu: str | GpuSpec = "h100-sxm"
@@ -116,12 +114,12 @@ class Scenario(BaseModel):
         return CACHE_FORMATS[self.cache_format].bits
 
     def replace(self, **changes: Any) -> Scenario:
-        """A validated copy with some fields changed (pydantic's model_copy would not validate).
+        """A validated copy with some fields changed.
 
         >>> Scenario().replace(batch=64).batch
         64
         """
-        return Scenario.model_validate({name: getattr(self, name) for name in Scenario.model_fields} | changes)
+        return self.model_copy(update=changes)
 
     def to_query(self) -> dict[str, str]:
         """Every field as a plain number or slug, in a fixed order; the inverse of `from_query`."""
@@ -184,21 +182,6 @@ RELEASED = "released"
 WEIGHT_NAMES: tuple[str, ...] = get_args(WeightFormatName)
 CACHE_NAMES: tuple[str, ...] = get_args(CacheFormatName)
 QUERY_KEYS = tuple(Scenario().to_query())
-
-
-def problem(error: ValidationError) -> str:
-    """The first fault of a Scenario as one sentence.
-
-    >>> try:
-    ...     Scenario(batch=0)
-    ... except ValidationError as fault:
-    ...     print(problem(fault))
-    batch: Input should be greater than or equal to 1, got 0.
-    """
-    fault = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}, got {fault['input']}." if where else f"{message}."
 
 
 def _what_if(model: ModelSpec, kv_heads: int) -> ModelSpec:

@@ -89,7 +89,7 @@ def test_windows_make_prefill_grow_linearly():
 
 
 def test_chunks_start_afresh():
-    # Llama 4 Scout: 36 of 48 layers attend chunks of 8,192, so twice the prompt costs them twice, the others four times.
+    # Llama 4 Scout: 36 of 48 layers attend chunks of 8,192: twice the prompt costs them twice, the others four times.
     one, two = (evaluate(Scenario(model="llama-4-scout", context=n)).prefill.attention_flops for n in (8192, 16_384))
     assert two == one * (36 * 2 + 12 * 4) / 48
 

@@ -3,8 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from core.catalog import gpus, models
-from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, QUERY_KEYS, Scenario, one_of, problem, shown
+from core.catalog import explain, gpus, models
+from core.query import one_of, shown
+from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, QUERY_KEYS, Scenario
 
 LINK = Scenario().to_query()
 
@@ -44,7 +45,7 @@ LINK = Scenario().to_query()
 def test_an_invalid_value_is_refused_with_field_allowed_and_given(fields, field, allowed, given):
     with pytest.raises(ValidationError) as fault:
         Scenario(**fields)
-    sentence = problem(fault.value)
+    sentence = explain(fault.value)
     assert [part for part in (field, allowed, given) if part not in sentence] == []
     assert "\n" not in sentence
 
