@@ -13,7 +13,7 @@ import streamlit as st
 from core import lessons
 from core.scenario import RELEASED, Scenario
 from core.units import UNITS, integer
-from core.view import VIEW_KEYS, View
+from core.view import VIEW_FIELDS, VIEW_KEYS, View
 from ui.text import plain
 
 OPENING = View(lessons.OPENING)
@@ -80,9 +80,7 @@ def widget_values(view: View) -> dict[str, Any]:
         "skip_embedding": s.skip_embedding,
         "exact_batch": s.batch,
         "exact_context": s.context,
-        "unit": view.unit,
-        "reveal": view.reveal,
-        "output": view.output,
+        **{name: getattr(view, name) for name in VIEW_FIELDS},
     }
 
 
@@ -137,7 +135,8 @@ def snapped(state: SessionState, previous: View) -> tuple[View, list[str]]:
             )
             changes["context"] = released.max_context
     unit = wanted["unit"] if wanted["unit"] in UNITS else previous.unit
-    return View(before.replace(**changes), unit, wanted["reveal"], wanted["output"]), notes
+    own: dict[str, Any] = {name: wanted[name] for name in VIEW_FIELDS} | {"unit": unit}
+    return View(before.replace(**changes), **own), notes
 
 
 def load(page: str) -> View:

@@ -29,7 +29,7 @@ def test_catalog_rows_are_complete_and_sourced() -> None:
     header, rows = model_rows()
     assert len(rows) == len(models())
     assert all(row[header.index("source")] for row in rows)
-    assert all(abs(row[header.index("difference (%)")]) <= 0.3 for row in rows)
+    assert all(abs(row[header.index("difference (%)")] or 0) <= 0.3 for row in rows)
     header, rows = gpu_rows()
     assert len(rows) == len(gpus())
     assert all(row[header.index("sources")] for row in rows)
