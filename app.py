@@ -20,26 +20,14 @@ controls.row(view, *second)
 result = evaluate(scenario)
 said = verdict(result, unit)
 
-st.plotly_chart(
-    charts.memory_bar(result, unit),
-    theme=None,
-    key="memory_bar",
-    alt=memory_alt(result, unit),
-    config=charts.CONFIG,
-)
+blocks.chart(charts.memory_bar(result, unit), key="memory_bar", alt=memory_alt(result, unit))
 blocks.verdict(said)
 blocks.sentences([key_line(result, unit)], small=True)
 
 speed = speed_derivations(result, unit)
 chart, figures = st.columns([3, 2])
 with chart:
-    st.plotly_chart(
-        charts.ceiling_chart(result),
-        theme=None,
-        key="ceiling",
-        alt=ceiling_alt(result),
-        config=charts.CONFIG,
-    )
+    blocks.chart(charts.ceiling_chart(result), key="ceiling", alt=ceiling_alt(result))
 with figures:
     blocks.key_figures([d for d in speed if d.key in ("memory_s", "per_user", "system")])
     blocks.sentences(said.speed)

@@ -263,9 +263,9 @@ def _memory(scenario: Scenario, cost: _Costs) -> Memory:
     )
 
 
-def _decode(scenario: Scenario, cost: _Costs) -> Decode:
+def _decode(scenario: Scenario, cost: _Costs, batch: int) -> Decode:
     s = scenario
-    tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
+    tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
     if isinstance(tokens, int):
         kv_read: float = cost.read.bytes(s.context, tokens)
     else:
@@ -284,10 +284,10 @@ def _decode(scenario: Scenario, cost: _Costs) -> Decode:
     if moe:
         weights_read, memory_s = parts(tokens)
         touched = cost.weights.experts[0].touched(tokens)
-        expected = DecodeStep(s.batch, weights_read, kv_read, flops, memory_s, compute_s, touched)
+        expected = DecodeStep(batch, weights_read, kv_read, flops, memory_s, compute_s, touched)
     weights_read, memory_s = parts(None)
     least = float(moe.n_active) if moe else None
-    return Decode(s.batch, weights_read, kv_read, flops, memory_s, compute_s, least, expected)
+    return Decode(batch, weights_read, kv_read, flops, memory_s, compute_s, least, expected)
 
 
 def _prefill(scenario: Scenario, cost: _Costs) -> Prefill:
@@ -316,7 +316,7 @@ def evaluate(scenario: Scenario) -> Result:
     (16060522496, 34359738368, 2126.1)
     """
     cost = costs(scenario)
-    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost), _prefill(scenario, cost))
+    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost, scenario.batch), _prefill(scenario, cost))
 
 
 def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
@@ -386,6 +386,17 @@ def request(scenario: Scenario, n_output: int) -> Request:
     return Request(evaluate(scenario).prefill.ttft_s, total, n_output)
 
 
+def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
+    """Decode steps alone, for many batches: what a curve against users needs.
+
+    >>> [round(step.tokens_per_s) for step in decode_sweep(Scenario(), (1, 32))]
+    [196, 2126]
+    """
+    cost = costs(scenario)
+    return [_decode(scenario, cost, batch) for batch in batches]
+
+
+@lru_cache(maxsize=1024)
 def limits(scenario: Scenario) -> Limits:
     """Asymptote and crossovers of a scenario (bound reading: the least experts). Formula 10.
 

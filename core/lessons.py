@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from core.evaluate import Result, evaluate, intensities, limits
 from core.predict import FEWER_HEADS, MORE_CONTEXT, MORE_FLOPS, MORE_USERS, Prediction
@@ -55,7 +56,7 @@ class Lesson:
     """What a lesson page says around its pictures."""
 
     page: str
-    prediction: Prediction
+    prediction: Prediction[Any]
     takeaway: str
     presets: tuple[Preset, ...]
     misconceptions: tuple[str, ...]

@@ -322,6 +322,11 @@ class ModelSpec(Frozen):
         return self._hash
 
     @property
+    def label(self) -> str:
+        """How a menu names the model."""
+        return self.name
+
+    @property
     def n_layers(self) -> int:
         """Layers in all groups."""
         return sum(g.count for g in self.groups)
@@ -424,7 +429,7 @@ class ModelSpec(Frozen):
         found = [g.attention.n_kv for g in self.groups if isinstance(g.attention, SoftmaxAttention)]
         return tuple(dict.fromkeys(found))
 
-    @property
+    @cached_property
     def kv_head_options(self) -> tuple[int, ...]:
         """Every number of KV heads that divides all query heads; empty when the model has none to set.
 

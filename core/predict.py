@@ -1,26 +1,75 @@
-"""Predict, then reveal: claims about a change, of which the formulas make exactly one true."""
+"""Predict, then reveal: claims about a case, of which the formulas make exactly one true."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
+from core.drafting import Speculation, speculate
 from core.evaluate import Result, evaluate
+from core.formats import WEIGHT_FORMATS
+from core.levers import LEVERS, Lever, Plan, plan, strength
+from core.paging import Served
+from core.pool import Pool, pool
 from core.scenario import BATCH_MAX, CONTEXT_MAX, Scenario
-from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural
+from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural, significant
+from core.view import View
 
 # What the claims call "hardly" and "twice". Whatever lies between is "less than".
 HARDLY = 1.1
 TWICE = 1.9
 NEARLY_ALL = 0.9
+QUARTER = 0.26
+HALF = 0.5
+FOUR_TIMES = 4.0
+SLOWER = 0.95
+AWAKE_BATCH = 16
+
+
+class Case(Protocol):
+    """What a prediction is about: figures before and after, to be shown at the reveal."""
+
+    def rows(self, unit: Unit) -> list[tuple[str, ...]]:
+        """Figure, before, after, factor."""
+        ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Case)
+
+
+def factor_row(name: str, show: Callable[[float], str], before: float, after: float) -> tuple[str, ...]:
+    """One line of a reveal.
+
+    >>> factor_row("users", integer, 2, 8)
+    ('users', '2', '8', '× 4.00')
+    """
+    return name, show(before), show(after), f"× {format_ratio(after / before, 3)}" if before else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The results before and after, and how their figures compare (each ratio is 1 or more when things get better)."""
+    """The results before and after, and how their figures compare."""
 
     before: Result
     after: Result
+
+    def rows(self, unit: Unit) -> list[tuple[str, ...]]:
+        """Figure, before, after, factor."""
+
+        def size(value: float) -> str:
+            return format_bytes(value, unit)
+
+        def row(name: str, show: Callable[[float], str], value: Callable[[Result], float]) -> tuple[str, ...]:
+            return factor_row(name, show, value(self.before), value(self.after))
+
+        return [
+            row("weights", size, lambda r: r.memory.weights_bytes),
+            row("KV cache", size, lambda r: r.memory.kv_bytes),
+            row("together", format_rate, lambda r: r.decode.tokens_per_s),
+            row("each user", format_rate, lambda r: r.decode.tokens_per_s_per_user),
+            row("time to first token", format_seconds, lambda r: r.prefill.ttft_s),
+        ]
 
     @property
     def speed(self) -> float:
@@ -49,74 +98,64 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Generic[AnyCase]):
     """One answer to choose, and whether it holds."""
 
     text: str
-    holds: Callable[[Change], bool]
+    holds: Callable[[AnyCase], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
-    """A question about a change of the scenario; `change` is None where the model leaves nothing to change."""
+class Prediction(Generic[AnyCase]):
+    """A question about a view; `case` is None where the view leaves nothing to ask, and `nothing` says why."""
 
     slug: str
-    question: Callable[[Change], str]
-    change: Callable[[Scenario], tuple[Scenario, Scenario] | None]
-    claims: tuple[Claim, ...]
-    why: Callable[[Change, Unit], str]
+    case: Callable[[View], AnyCase | None]
+    question: Callable[[AnyCase], str]
+    claims: tuple[Claim[AnyCase], ...]
+    why: Callable[[AnyCase, Unit], str]
+    nothing: Callable[[View], str] = lambda view: f"{view.scenario.released_model.name} leaves nothing to predict here."
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A prediction put to one scenario."""
+    """A prediction put to one view."""
 
     question: str
     claims: tuple[str, ...]
     right: int
     why: str
-    change: Change
-
-    def rows(self, unit: Unit) -> list[tuple[str, str, str, str]]:
-        """Figure, before, after, factor."""
-
-        def row(name: str, show: Callable[[float], str], value: Callable[[Result], float]) -> tuple[str, str, str, str]:
-            before, after = value(self.change.before), value(self.change.after)
-            return name, show(before), show(after), f"× {format_ratio(after / before, 3)}"
-
-        def size(value: float) -> str:
-            return format_bytes(value, unit)
-
-        return [
-            row("weights", size, lambda r: r.memory.weights_bytes),
-            row("KV cache", size, lambda r: r.memory.kv_bytes),
-            row("together", format_rate, lambda r: r.decode.tokens_per_s),
-            row("each user", format_rate, lambda r: r.decode.tokens_per_s_per_user),
-            row("time to first token", format_seconds, lambda r: r.prefill.ttft_s),
-        ]
+    rows: list[tuple[str, ...]]
 
 
-def ask(prediction: Prediction, scenario: Scenario, unit: Unit = "GB") -> Asked | None:
-    """Put a prediction to a scenario; the right claim is the one that holds for the evaluated change.
+def ask(prediction: Prediction[Any], view: View) -> Asked | None:
+    """Put a prediction to a view; the right claim is the one that holds for the evaluated case.
 
-    >>> asked = ask(MORE_CONTEXT, Scenario(batch=32))
+    >>> asked = ask(MORE_CONTEXT, View(Scenario(batch=32)))
     >>> asked.claims[asked.right]
     'The cache doubles; tokens/s fall, but stay above half.'
     """
-    pair = prediction.change(scenario)
-    if pair is None:
+    case = prediction.case(view)
+    if case is None:
         return None
-    change = Change(evaluate(pair[0]), evaluate(pair[1]))
-    holding = [number for number, claim in enumerate(prediction.claims) if claim.holds(change)]
+    holding = [number for number, claim in enumerate(prediction.claims) if claim.holds(case)]
     if len(holding) != 1:
-        raise AssertionError(f"{prediction.slug}: {len(holding)} claims hold for {scenario!r}")
+        raise AssertionError(f"{prediction.slug}: {len(holding)} claims hold for {view!r}")
     return Asked(
-        question=prediction.question(change),
+        question=prediction.question(case),
         claims=tuple(claim.text for claim in prediction.claims),
         right=holding[0],
-        why=prediction.why(change, unit),
-        change=change,
+        why=prediction.why(case, view.unit),
+        rows=case.rows(view.unit),
     )
+
+
+def _changed(change: Callable[[Scenario], tuple[Scenario, Scenario] | None]) -> Callable[[View], Change | None]:
+    def case(view: View) -> Change | None:
+        pair = change(view.scenario)
+        return None if pair is None else Change(evaluate(pair[0]), evaluate(pair[1]))
+
+    return case
 
 
 def _shares(result: Result, unit: Unit) -> str:
@@ -152,7 +191,7 @@ FEWER_HEADS = Prediction(
         f"From {plural(c.before.scenario.kv_heads or 0, 'KV head')} (multi-head attention) to "
         f"{c.after.scenario.kv_heads}: what happens to the ceiling of all users together?"
     ),
-    change=_fewer_heads,
+    case=_changed(_fewer_heads),
     claims=(
         Claim("It hardly changes.", lambda c: c.speed < HARDLY),
         Claim(
@@ -191,7 +230,7 @@ MORE_CONTEXT = Prediction(
         f"From {integer(c.before.scenario.context)} to {integer(c.after.scenario.context)} tokens of context: "
         "what happens to the cache and to tokens/s?"
     ),
-    change=_twice_context,
+    case=_changed(_twice_context),
     claims=(
         Claim("The cache doubles; tokens/s hardly change.", lambda c: c.cache_growth >= TWICE and c.slowdown < HARDLY),
         Claim(
@@ -226,7 +265,7 @@ MORE_USERS = Prediction(
         f"From {integer(c.before.scenario.batch)} to {plural(c.after.scenario.batch, 'user')}: "
         "what happens to tokens/s?"
     ),
-    change=_twice_users,
+    case=_changed(_twice_users),
     claims=(
         Claim("Together they double; each user keeps the speed.", lambda c: c.speed >= TWICE),
         Claim("Together they rise by less than double; each user slows down.", lambda c: HARDLY <= c.speed < TWICE),
@@ -258,7 +297,7 @@ MORE_FLOPS = Prediction(
         f"Twice the FLOP/s of the {c.before.scenario.gpu_spec.name} at the same bandwidth: "
         "what happens to the first token and to the tokens after it?"
     ),
-    change=_twice_flops,
+    case=_changed(_twice_flops),
     claims=(
         Claim(
             "The first token comes twice as soon; tokens/s hardly change.",
@@ -278,4 +317,253 @@ MORE_FLOPS = Prediction(
     why=_why_flops,
 )
 
-PREDICTIONS = (FEWER_HEADS, MORE_CONTEXT, MORE_USERS, MORE_FLOPS)
+
+def _fewer_bits(scenario: Scenario) -> tuple[Scenario, Scenario] | None:
+    chosen = scenario.weight_format if scenario.weight_format not in ("native", "bf16") else "int4"
+    return scenario.replace(weight_format="bf16"), scenario.replace(weight_format=chosen)
+
+
+def _memory_left(change: Change) -> float:
+    """Weights and cache after, as a share of before."""
+    before, after = change.before.memory, change.after.memory
+    return (after.weights_bytes + after.kv_bytes) / (before.weights_bytes + before.kv_bytes)
+
+
+def _why_bits(change: Change, unit: Unit) -> str:
+    m = change.after.memory
+    share = 100 * m.weights_bytes / change.before.memory.weights_bytes
+    return (
+        f"The weights fall to {significant(share)} %: what stays wide (tables, head, norms) and the scales take their "
+        f"part. The cache of {format_bytes(m.kv_bytes, unit)} has its own format and does not notice."
+    )
+
+
+FEWER_BITS = Prediction(
+    slug="fewer-bits",
+    case=_changed(_fewer_bits),
+    question=lambda c: (
+        f"Weights in {WEIGHT_FORMATS[c.after.scenario.weight_format].label} instead of 16 bits, the cache as it is: "
+        "what happens to weights and cache together?"
+    ),
+    claims=(
+        Claim("They fall to about a quarter.", lambda c: _memory_left(c) <= QUARTER),
+        Claim("They fall to between a quarter and a half.", lambda c: QUARTER < _memory_left(c) <= HALF),
+        Claim("They fall, but stay above half.", lambda c: HALF < _memory_left(c) <= NEARLY_ALL),
+        Claim("They hardly fall.", lambda c: _memory_left(c) > NEARLY_ALL),
+    ),
+    why=_why_bits,
+)
+
+
+def _awake(scenario: Scenario) -> tuple[Scenario, Scenario] | None:
+    if scenario.released_model.moe is None:
+        return None
+    crowd = scenario.batch if scenario.batch > 1 else AWAKE_BATCH
+    return scenario.replace(batch=1, n_gpus=1), scenario.replace(batch=crowd, n_gpus=1)
+
+
+def _awake_share(change: Change) -> float:
+    """Experts expected to be touched, as a share of all."""
+    expected, moe = change.after.decode.expected, change.after.scenario.released_model.moe
+    return 0.0 if expected is None or moe is None else (expected.experts_touched or 0.0) / moe.n_experts
+
+
+def _why_awake(change: Change, unit: Unit) -> str:
+    moe, expected = change.after.scenario.released_model.moe, change.after.decode.expected
+    if moe is None or expected is None:
+        return ""
+    return (
+        f"Each of {plural(change.after.decode.batch, 'user')} picks {moe.n_active} of {moe.n_experts} experts. Picked "
+        f"uniformly and independently they make {significant(expected.experts_touched or 0)} different ones a layer, "
+        f"and a step reads {format_bytes(expected.weights_read_bytes, unit)} of weights. It is an estimate: measured "
+        "systems have beaten it, never the bound."
+    )
+
+
+EXPERTS_AWAKE = Prediction(
+    slug="experts",
+    case=_changed(_awake),
+    question=lambda c: (
+        f"From one to {plural(c.after.decode.batch, 'user')}: how many experts does a layer wake, if tokens choose "
+        "uniformly?"
+    ),
+    claims=(
+        Claim("At most a quarter of them.", lambda c: _awake_share(c) <= QUARTER),
+        Claim("Up to half of them.", lambda c: QUARTER < _awake_share(c) <= HALF),
+        Claim("More than half, but far from all.", lambda c: HALF < _awake_share(c) <= NEARLY_ALL),
+        Claim("Nearly all of them.", lambda c: _awake_share(c) > NEARLY_ALL),
+    ),
+    why=_why_awake,
+    nothing=lambda view: f"{view.scenario.released_model.name} is dense: every weight is read for every token.",
+)
+
+
+def _why_pages(case: Pool, unit: Unit) -> str:
+    return (
+        f"Reserved for the longest request, {_used(case.reserved)} of the held memory has a token in it; in blocks of "
+        f"{integer(case.block)}, {_used(case.paged)}: only the last block of each request has empty slots."
+    )
+
+
+def _used(served: Served) -> str:
+    return f"{significant(100 * served.used_share)} %"
+
+
+PAGES_OF_CACHE = Prediction(
+    slug="paged-cache",
+    case=pool,
+    question=lambda c: (
+        f"Blocks of {integer(c.block)} tokens instead of room for {integer(c.longest)} tokens each: "
+        "how many users fit together?"
+    ),
+    claims=(
+        Claim("About as many.", lambda c: c.gain < HARDLY),
+        Claim("More, but less than twice as many.", lambda c: HARDLY <= c.gain < TWICE),
+        Claim("Two to four times as many.", lambda c: TWICE <= c.gain <= FOUR_TIMES),
+        Claim("More than four times as many.", lambda c: c.gain > FOUR_TIMES),
+    ),
+    why=_why_pages,
+    nothing=lambda view: "Not one request fits either way: there is nothing to share out.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A round of speculation as a case."""
+
+    found: Speculation
+
+    def rows(self, unit: Unit) -> list[tuple[str, ...]]:
+        """Figure, without, with, factor."""
+        f = self.found
+        users = f.target.batch
+
+        def size(value: float) -> str:
+            return format_bytes(value, unit)
+
+        return [
+            factor_row("together", format_rate, f.target.tokens_per_s, f.tokens_per_s),
+            factor_row("tokens a pass and user", significant, 1.0, f.expected_tokens),
+            factor_row("time of a pass", format_seconds, f.target.step_s, f.round_s),
+            factor_row("bytes a token", size, f.target.bytes_read / users, f.bytes_read / users / f.expected_tokens),
+        ]
+
+
+def _drafted(view: View) -> Drafted | None:
+    if view.draft_model is None or not view.draft_length:
+        return None
+    found = speculate(view.scenario, view.draft_model, draft_length=view.draft_length, acceptance=view.acceptance / 100)
+    return Drafted(found)
+
+
+def _why_drafted(case: Drafted, unit: Unit) -> str:
+    f = case.found
+    bound = "memory" if f.verify.bound_by == "memory" else "arithmetic"
+    return (
+        f"A round yields {significant(f.expected_tokens)} tokens a user and takes {format_seconds(f.round_s)}: "
+        f"{plural(f.draft_length, 'draft step')} of {format_seconds(f.draft.step_s)} and one verifying pass of "
+        f"{format_seconds(f.verify.step_s)}, bound by {bound}. A plain step takes {format_seconds(f.target.step_s)}."
+    )
+
+
+SPECULATION = Prediction(
+    slug="speculation",
+    case=_drafted,
+    question=lambda c: (
+        f"{plural(c.found.draft_length, 'drafted token')} a round, {significant(100 * c.found.acceptance, 2)} % "
+        f"accepted, {plural(c.found.target.batch, 'user')}: what happens to tokens/s?"
+    ),
+    claims=(
+        Claim("They fall.", lambda c: c.found.speed_up < SLOWER),
+        Claim("They hardly change.", lambda c: SLOWER <= c.found.speed_up < HARDLY),
+        Claim("They rise by less than double.", lambda c: HARDLY <= c.found.speed_up < TWICE),
+        Claim("They double, or better.", lambda c: c.found.speed_up >= TWICE),
+    ),
+    why=_why_drafted,
+    nothing=lambda view: (
+        f"Nothing is drafted: set a draft length and a draft model for {view.scenario.released_model.name} "
+        "(the catalog may hold none of its family)."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """All levers on one model, as a case."""
+
+    the_plan: Plan
+    strengths: dict[Lever, float]
+
+    @property
+    def strongest(self) -> Lever:
+        """The lever that alone cuts most."""
+        return max(LEVERS, key=lambda lever: self.strengths[lever])
+
+    def rows(self, unit: Unit) -> list[tuple[str, ...]]:
+        """Lever, its setting, bytes per token alone, factor."""
+        return [
+            (
+                LEVER_WORDS[lever],
+                "× 1.00",
+                f"× {format_ratio(1 / self.strengths[lever], 3)}",
+                self.the_plan.label(lever),
+            )
+            for lever in sorted(LEVERS, key=lambda lever: -self.strengths[lever])
+        ]
+
+
+LEVER_WORDS: dict[Lever, str] = {
+    "heads": "fewer KV heads",
+    "bits": "fewer bits",
+    "experts": "experts instead of dense",
+    "batch": "many users at once",
+    "speculation": "speculation",
+}
+
+
+def _why_pulled(case: Pulled, unit: Unit) -> str:
+    best = case.strongest
+    return (
+        f"Alone, {LEVER_WORDS[best]} ({case.the_plan.label(best)}) leaves "
+        f"{format_ratio(100 / case.strengths[best], 3)} % of the bytes per token of one user with "
+        "multi-head attention, 16 bits and every expert read."
+    )
+
+
+def view_plan(view: View) -> Plan:
+    """The levers as a view sets them."""
+    return plan(view.scenario, draft=view.draft_model, draft_length=view.draft_length, acceptance=view.acceptance / 100)
+
+
+def _pulled_case(view: View) -> Pulled:
+    the_plan = view_plan(view)
+    return Pulled(the_plan, {lever: strength(the_plan, lever) for lever in LEVERS})
+
+
+def _is_strongest(lever: Lever) -> Callable[[Pulled], bool]:
+    return lambda case: case.strongest == lever
+
+
+CUT_THE_BYTES = Prediction(
+    slug="cut-the-bytes",
+    case=_pulled_case,
+    question=lambda c: (
+        f"Which lever alone cuts most of the bytes per token of {c.the_plan.scenario.released_model.name}?"
+    ),
+    claims=tuple(
+        Claim(f"{LEVER_WORDS[lever][0].upper()}{LEVER_WORDS[lever][1:]}.", _is_strongest(lever)) for lever in LEVERS
+    ),
+    why=_why_pulled,
+)
+
+PREDICTIONS: tuple[Prediction[Any], ...] = (
+    FEWER_HEADS,
+    MORE_CONTEXT,
+    MORE_USERS,
+    MORE_FLOPS,
+    FEWER_BITS,
+    EXPERTS_AWAKE,
+    PAGES_OF_CACHE,
+    SPECULATION,
+    CUT_THE_BYTES,
+)

@@ -12,6 +12,7 @@ from core.verdict import verdict
 from ui import blocks, charts, controls, lesson
 
 COMMON_CONTEXT = 2048
+ARCHITECTURES_ALT = "Cache of one sequence by kind of layer, model by model; the table beneath has the numbers."
 
 view, plan = lesson.open_lesson("fewer-kv-heads")
 shown = (controls.model, controls.batch, controls.kv_heads)
@@ -22,9 +23,7 @@ result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 variants = kv_variants(view.scenario)
 summary = heads_summary(variants, view.unit)
-st.plotly_chart(
-    charts.kv_variants_figure(variants, view.unit), theme=None, key="variants", alt=summary, config=charts.CONFIG
-)
+blocks.chart(charts.kv_variants_figure(variants, view.unit), key="variants", alt=summary)
 blocks.sentences([summary])
 blocks.sentences([*said.memory, *said.cautions], small=True)
 lesson.presets(plan)
@@ -40,12 +39,10 @@ blocks.csv_button(*variant_rows(variants, view.unit, exact=True), name="kv-heads
 st.header("Other ways to a smaller cache", anchor=False)
 together, own = architectures(COMMON_CONTEXT), architectures(None)
 panels = ((f"one sequence of {integer(COMMON_CONTEXT)} tokens", together), ("each model's own full context", own))
-st.plotly_chart(
+blocks.chart(
     charts.architectures_figure(panels, view.unit),
-    theme=None,
     key="architectures",
     alt="Cache of one sequence by kind of layer for six architectures; the table beneath has the numbers.",
-    config=charts.CONFIG,
 )
 blocks.table(*architecture_rows(together, own, view.unit))
 

@@ -16,13 +16,7 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 summary = context_summary(result)
-st.plotly_chart(
-    charts.context_figure(result, view.unit),
-    theme=None,
-    key="context_curve",
-    alt=" ".join((*said.memory, *summary)),
-    config=charts.CONFIG,
-)
+blocks.chart(charts.context_figure(result, view.unit), key="context_curve", alt=" ".join((*said.memory, *summary)))
 blocks.verdict(said)
 blocks.sentences([*summary, *said.cautions])
 lesson.presets(plan)

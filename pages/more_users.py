@@ -16,21 +16,9 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 summary = users_summary(result)
-st.plotly_chart(
-    charts.users_figure(result),
-    theme=None,
-    key="users_curve",
-    alt=" ".join((*said.speed, *summary)),
-    config=charts.CONFIG,
-)
+blocks.chart(charts.users_figure(result), key="users_curve", alt=" ".join((*said.speed, *summary)))
 blocks.sentences([*said.speed, *summary])
-st.plotly_chart(
-    charts.step_figure(result),
-    theme=None,
-    key="step",
-    alt=f"What fills a step: {said.speed[0]}",
-    config=charts.CONFIG,
-)
+blocks.chart(charts.step_figure(result), key="step", alt=f"What fills a step: {said.speed[0]}")
 blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
 lesson.presets(plan)
 

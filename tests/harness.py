@@ -18,6 +18,12 @@ def open_app(query: dict[str, str] | None = None, page: str | None = None) -> Ap
     return at.run()
 
 
+def open_more(at: AppTest) -> AppTest:
+    """Open "More assumptions": its widgets exist only while it is open."""
+    at.session_state["more"] = True
+    return at.run()
+
+
 def query(at: AppTest) -> dict[str, str]:
     """The URL's parameters as the app wrote them."""
     return {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}

@@ -12,11 +12,17 @@ import streamlit as st
 from core.derivation import Derivation
 from core.lessons import Preset, Reading
 from core.verdict import Verdict
-from ui import shell
+from ui import charts, shell
+from ui.figure import ReadyFigure
 from ui.text import escaped, plain
 
 LONG_TABLE = 16
 NUMBER = st.column_config.NumberColumn(format="localized")
+
+
+def chart(figure: charts.Figure, *, key: str, alt: str) -> None:
+    """A picture: its own colours, a stable key, and its result as alt text."""
+    st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=charts.CONFIG)
 
 
 def verdict(said: Verdict) -> None:

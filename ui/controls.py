@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol
 
 import streamlit as st
 
 from core.catalog import gpus, models
 from core.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from core.gpu import GpuSpec
+from core.model import ModelSpec
 from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, RELEASED, RESERVE_MAX, SPLIT_LABELS, SPLITS, Scenario
 from core.stops import batch_stops, context_stops, output_stops
 from core.units import UNITS, integer
@@ -15,13 +19,18 @@ from core.view import View
 from ui import shell
 
 
+@lru_cache
+def _names(catalog: Callable[[], Mapping[str, ModelSpec | GpuSpec]]) -> dict[str, str]:
+    return {slug: spec.label for slug, spec in catalog().items()}
+
+
 def model(view: View) -> None:
     """The model, grouped by family in the catalog's order."""
     st.selectbox(
         "Model",
         list(models()),
-        format_func=lambda slug: models()[slug].name,
-        key="model",
+        format_func=_names(models).__getitem__,
+        key=shell.live("model"),
         on_change=shell.touch,
         help="Type to search; grouped by family.",
     )
@@ -32,8 +41,8 @@ def gpu(view: View) -> None:
     st.selectbox(
         "GPU",
         list(gpus()),
-        format_func=lambda slug: gpus()[slug].label,
-        key="gpu",
+        format_func=_names(gpus).__getitem__,
+        key=shell.live("gpu"),
         on_change=shell.touch,
         help="Type to search.",
     )
@@ -41,7 +50,7 @@ def gpu(view: View) -> None:
 
 def n_gpus(view: View) -> None:
     """How many devices."""
-    st.number_input("GPUs", 1, GPUS_MAX, step=1, key="n_gpus", on_change=shell.touch)
+    st.number_input("GPUs", 1, GPUS_MAX, step=1, key=shell.live("n_gpus"), on_change=shell.touch)
 
 
 def unit(view: View) -> None:
@@ -50,7 +59,7 @@ def unit(view: View) -> None:
         "Unit",
         UNITS,
         required=True,
-        key="unit",
+        key=shell.live("unit"),
         on_change=shell.touch,
         help="1 GB is 1e9 bytes, 1 GiB is 2^30 bytes. The switch changes labels, never a verdict.",
     )
@@ -59,7 +68,11 @@ def unit(view: View) -> None:
 def batch(view: View) -> None:
     """Users decoded together."""
     st.select_slider(
-        "Users (batch)", batch_stops(view.scenario.batch), format_func=integer, key="batch", on_change=shell.touch
+        "Users (batch)",
+        batch_stops(view.scenario.batch),
+        format_func=integer,
+        key=shell.live("batch"),
+        on_change=shell.touch,
     )
 
 
@@ -69,7 +82,7 @@ def _context_slider(view: View, label: str) -> None:
         label,
         context_stops(s.released_model, s.context),
         format_func=integer,
-        key="context",
+        key=shell.live("context"),
         on_change=shell.touch,
     )
 
@@ -87,7 +100,11 @@ def prompt(view: View) -> None:
 def output(view: View) -> None:
     """Length of the answer."""
     st.select_slider(
-        "Output length (tokens)", output_stops(view.output), format_func=integer, key="output", on_change=shell.touch
+        "Output length (tokens)",
+        output_stops(view.output),
+        format_func=integer,
+        key=shell.live("output"),
+        on_change=shell.touch,
     )
 
 
@@ -119,7 +136,7 @@ def kv_heads(view: View) -> None:
         "KV heads",
         kv_head_options(view.scenario),
         format_func=lambda v: f"{released} (released)" if v == RELEASED else v,
-        key="kv_heads",
+        key=shell.live("kv_heads"),
         on_change=shell.touch,
         help=f"Divisors of the query heads. {released_model.name} was released with {released}; others are "
         "hypothetical.",
@@ -133,7 +150,7 @@ def weight_format(view: View) -> None:
         "Weight format",
         list(WEIGHT_FORMATS),
         format_func=lambda f: f"as released: {native}" if f == "native" else WEIGHT_FORMATS[f].label,
-        key="weight_format",
+        key=shell.live("weight_format"),
         on_change=shell.touch,
     )
 
@@ -144,7 +161,7 @@ def cache_format(view: View) -> None:
         "Cache format",
         list(CACHE_FORMATS),
         format_func=lambda f: CACHE_FORMATS[f].label,
-        key="cache_format",
+        key=shell.live("cache_format"),
         on_change=shell.touch,
     )
 
@@ -155,7 +172,7 @@ def split(view: View) -> None:
         "How several GPUs split the model",
         SPLITS,
         format_func=lambda name: SPLIT_LABELS[name],
-        key="split",
+        key=shell.live("split"),
         on_change=shell.touch,
         disabled=view.scenario.n_gpus == 1,
         help="Only matters with more than one GPU.",
@@ -168,9 +185,9 @@ def reserve(view: View) -> None:
         "Reserve for activations and runtime (% of capacity)",
         0.0,
         RESERVE_MAX * 100,
-        step=1.0,
+        step=0.5,
         format="%g %%",
-        key="reserve",
+        key=shell.live("reserve"),
         on_change=shell.touch,
     )
 
@@ -179,7 +196,7 @@ def skip_embedding(view: View) -> None:
     """The two readings of "weights read"."""
     st.toggle(
         "Skip the input-embedding lookup",
-        key="skip_embedding",
+        key=shell.live("skip_embedding"),
         on_change=shell.touch,
         help="The input embedding is looked up row by row, not streamed; a tied table is the output head too and "
         "is always read. Off: every weight is read, the chapter's rule.",
@@ -189,7 +206,8 @@ def skip_embedding(view: View) -> None:
 def _exact(field: str) -> None:
     value = st.session_state[f"exact_{field}"]
     if value is not None:
-        shell.show_scenario(shell.current().scenario.replace(**{field: int(value)}))
+        st.session_state[field] = int(value)
+        shell.touch()
 
 
 def exact(view: View) -> None:
@@ -203,7 +221,14 @@ def exact(view: View) -> None:
         )
 
 
-Control = Callable[[View], None]
+class Control(Protocol):
+    """Draws one widget; its name is the widget's key."""
+
+    __name__: str
+
+    def __call__(self, view: View, /) -> None:
+        """Draw it."""
+
 
 # What "More assumptions" holds, less what the page already shows.
 ALL: tuple[Control, ...] = (
@@ -230,13 +255,21 @@ def row(view: View, *controls: Control, widths: Sequence[float] | None = None) -
 
 
 def more(*shown: Control) -> Control:
-    """The popover with every control that a page does not show."""
+    """The popover with every control that a page does not show.
+
+    Its widgets are drawn only while it is open. A browser builds them when it first opens, and would send the defaults
+    that it then shows, not the values seeded in a run before.
+    """
     shown = tuple(context if control is prompt else control for control in shown)
 
     def draw(view: View) -> None:
-        with st.popover("More assumptions", width="stretch"):
-            for control in ALL:
-                if control not in shown:
-                    control(view)
+        box = st.popover("More assumptions", width="stretch", key="more", on_change=shell.touch)
+        hidden = [control for control in ALL if control not in shown]
+        if not box.open:
+            shell.hide(control.__name__ for control in hidden)
+            return
+        with box:
+            for control in hidden:
+                control(view)
 
     return draw

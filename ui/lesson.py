@@ -7,6 +7,7 @@ import streamlit as st
 from core import lessons
 from core.lessons import Lesson
 from core.predict import Asked, ask
+from core.units import UNITS
 from core.view import View
 from ui import blocks, shell
 from ui.text import plain
@@ -19,22 +20,23 @@ def open_lesson(slug: str) -> tuple[View, Lesson]:
 
 def predict(view: View, lesson: Lesson) -> None:
     """The question about a change, the claims, and once chosen (or with answers on) what the formulas say."""
-    asked = ask(lesson.prediction, view.scenario, view.unit)
+    asked = ask(lesson.prediction, view)
     with st.container(border=True):
         if asked is None:
-            st.markdown(plain(f"{view.scenario.released_model.name} has no KV heads to change: nothing to predict."))
+            st.markdown(plain(lesson.prediction.nothing(view)))
             return
         question, answer = st.columns([3, 4])
+        asked_of = hash(view.replace(unit=UNITS[0], reveal=False))
         with question:
             # A new scenario is a new question, with a fresh radio: the answer to the old one says nothing about it.
             choice = st.radio(
                 f"**Predict:** {plain(asked.question)}",
                 asked.claims,
                 index=None,
-                key=f"predict_{lesson.page}_{hash(view.scenario)}",
+                key=f"predict_{lesson.page}_{asked_of}",
                 on_change=shell.touch,
             )
-            st.toggle("Show the answer", key="reveal", on_change=shell.touch)
+            st.toggle("Show the answer", key=shell.live("reveal"), on_change=shell.touch)
         with answer:
             if choice is None and not view.reveal:
                 st.caption("Choose first, then see. Nothing is graded or stored.")
@@ -51,7 +53,7 @@ def _reveal(asked: Asked, choice: str | None, view: View) -> None:
     else:
         opening = "Not quite:"
     st.markdown(f"{opening} **{plain(right)}**")
-    blocks.table(("", "before", "after", "factor"), asked.rows(view.unit))
+    blocks.table(("", "before", "after", "factor"), asked.rows)
     st.caption(plain(asked.why))
 
 

@@ -6,6 +6,7 @@ since Streamlit drops the keys of a page that is left. The URL is rewritten on e
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 import streamlit as st
@@ -18,7 +19,7 @@ from ui.text import plain
 
 OPENING = View(lessons.OPENING)
 
-_VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES = "_view", "_page", "_query", "_touched", "_notes"
+_VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES, _LIVE = "_view", "_page", "_query", "_touched", "_notes", "_live"
 
 _CSS = """
 <style>
@@ -84,6 +85,21 @@ def widget_values(view: View) -> dict[str, Any]:
     }
 
 
+def live(key: str) -> str:
+    """The key of a widget that is drawn now: from the next run on it is read.
+
+    Keys of widgets that are not drawn hold whatever was last written to them, so they are never read. The set only
+    grows while a page is open, since a run may be cut short before it has drawn everything.
+    """
+    st.session_state.setdefault(_LIVE, set()).add(key)
+    return key
+
+
+def hide(keys: Iterable[str]) -> None:
+    """The widgets of a closed popover: no longer drawn, no longer read."""
+    st.session_state.setdefault(_LIVE, set()).difference_update(keys)
+
+
 def seed(view: View) -> None:
     """Refill the widget keys from a view, writing only those that differ."""
     for key, value in widget_values(view).items():
@@ -109,11 +125,12 @@ def show_scenario(scenario: Scenario) -> None:
     show(current().replace(scenario=scenario))
 
 
-def snapped(state: SessionState, previous: View) -> tuple[View, list[str]]:
-    """The view that the widget keys ask for; what a change of model makes impossible is clamped and said."""
+def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple[View, list[str]]:
+    """The view that the live widget keys ask for; what a change of model makes impossible is clamped and said."""
     before = previous.scenario
     values = widget_values(previous)
-    wanted = {key: default if state.get(key) is None else state.get(key) for key, default in values.items()}
+    asked = {key: state.get(key) for key in values if key in read}
+    wanted = values | {key: value for key, value in asked.items() if value is not None}
     notes: list[str] = []
     changes: dict[str, Any] = {
         "gpu": before.gpu if wanted["gpu"] == values["gpu"] else wanted["gpu"],
@@ -143,19 +160,20 @@ def load(page: str) -> View:
     """State and URL of this run; to be called before any widget is drawn."""
     state = st.session_state
     touched = state.pop(_TOUCHED, False)
-    query = {key: st.query_params[key] for key in VIEW_KEYS if key in st.query_params}
+    link = st.query_params.to_dict()
+    query = {key: link[key] for key in VIEW_KEYS if key in link}
     notes: list[str] = state.pop(_NOTES, [])
     if _VIEW not in state or (query and query != state.get(_QUERY) and not touched):
         view, notes = View.from_query(query, OPENING)
         seed(view)
     else:
         if state.get(_PAGE) != page:
-            seed(state[_VIEW])
-        view, more = snapped(state, state[_VIEW])
+            state[_LIVE] = set()
+        view, more = snapped(state, state[_VIEW], state.get(_LIVE, ()))
         notes += more
         seed(view)
     state[_VIEW], state[_PAGE], state[_QUERY] = view, page, view.to_query()
-    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in VIEW_KEYS}
+    others = {key: st.query_params.get_all(key) for key in link if key not in VIEW_KEYS}
     st.query_params.from_dict({**others, **view.to_query()})
     if notes:
         st.info(plain(" ".join(notes)), icon=":material/info:")

@@ -9,7 +9,7 @@ from core.catalog import gpus, models
 from core.scenario import CACHE_NAMES, SPLITS, WEIGHT_NAMES, Scenario
 from core.view import View
 from tests import harness
-from tests.harness import open_app, query, text
+from tests.harness import open_app, open_more, query, text
 
 
 def open_home(link: dict[str, str] | None = None) -> AppTest:
@@ -69,7 +69,7 @@ ENDS = [
     [(kind, key, parameter, value) for kind, key, parameter, values in ENDS for value in values],
 )
 def test_both_ends_of_every_control(kind: str, key: str, parameter: str, value: Any) -> None:
-    at = open_home()
+    at = open_more(open_home())
     getattr(at, kind)(key=key).set_value(value).run()
     assert_sound(at)
     assert query(at)[parameter] == (f"{value:g}" if isinstance(value, float) else str(value))
@@ -83,10 +83,22 @@ def test_several_gpus(model: str, split: str) -> None:
     assert not at.info
 
 
+def test_hidden_controls_keep_their_values() -> None:
+    """The popover's widgets come and go; what they were set to stays."""
+    at = open_more(open_home())
+    at.slider(key="reserve").set_value(30.0).run()
+    at.session_state["more"] = False
+    at.run()
+    assert not any(s.key == "reserve" for s in at.slider)
+    at.select_slider(key="batch").set_value(8).run()
+    assert query(at)["reserve"] == "30"
+    assert open_more(at).slider(key="reserve").value == 30.0
+
+
 def test_skip_embedding_raises_the_ceiling() -> None:
     at = open_home(View(Scenario(context=128)).to_query())
     assert "208.4 tokens/s" in text(at)
-    at.toggle(key="skip_embedding").set_value(True).run()
+    open_more(at).toggle(key="skip_embedding").set_value(True).run()
     assert "222.9 tokens/s" in text(at)
     assert query(at)["skip_embedding"] == "1"
 
@@ -146,7 +158,7 @@ def test_a_link_is_exact_and_its_values_become_stops() -> None:
     assert_sound(at)
     assert query(at) == asked.to_query()
     assert not at.info
-    at.selectbox(key="cache_format").set_value("fp8").run()
+    open_more(at).selectbox(key="cache_format").set_value("fp8").run()
     assert query(at) == asked.to_query() | {"cache": "fp8"}
 
 

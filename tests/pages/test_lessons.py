@@ -78,7 +78,7 @@ def test_unusual_scenarios(slug: str, scenario: Scenario) -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
 def test_predict_then_reveal(lesson: Lesson) -> None:
     at = open_lesson(lesson.page)
-    asked = ask(lesson.prediction, lessons.OPENING)
+    asked = ask(lesson.prediction, View(lessons.OPENING))
     assert asked is not None
     right = asked.claims[asked.right]
     assert "before | after" not in text(at)

@@ -66,7 +66,7 @@ def test_architectures_show_each_kind() -> None:
 
 def test_the_crossing_is_marked_and_named() -> None:
     said = texts(charts.context_figure(evaluate(Scenario(model="llama-3.1-8b")), "GB"))
-    assert "cache = weights at 122,532 tokens" in said
+    assert "cache = weights at 122,532" in said
     assert "weights dominate" in said
     assert "the cache dominates" in said
     assert "the model stops at 131,072" in said

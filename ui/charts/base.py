@@ -39,8 +39,10 @@ def layout(**changes: Any) -> dict[str, Any]:
 
 
 def hatch(shape: str) -> dict[str, Any]:
-    """A pattern over the fill colour (without overlay the fill would vanish)."""
-    return {"pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.22, "size": 9}}
+    """A pattern over the fill colour (without overlay the fill would vanish), faint enough to read through."""
+    opacity = 0.14 if shape in ".x" else 0.2
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": opacity, "size": 9}
+    return {"pattern": pattern}
 
 
 def bars(
@@ -132,6 +134,19 @@ def shade(x0: float, x1: float) -> dict[str, Any]:
 def note(x: float, y: float, text: str, **changes: Any) -> dict[str, Any]:
     """Text on the picture; on a log axis positions are the logarithms."""
     return {"x": x, "y": y, "text": text, "showarrow": False} | changes
+
+
+def side(at: float, others: Sequence[float], x_range: Sequence[float], width: float = 0.24) -> dict[str, Any]:
+    """Anchor for a label beside an upright line: to the side where no other line and no frame is near.
+
+    Positions as the axis counts them; `width` of the label as a share of the axis.
+    """
+    reach = width * (x_range[1] - x_range[0])
+    right = [x for x in (*others, x_range[1]) if at < x < at + reach]
+    left = [x for x in (*others, x_range[0]) if at - reach < x < at]
+    if len(right) <= len(left) and x_range[1] > at + reach:
+        return {"xanchor": "left", "xshift": 4}
+    return {"xanchor": "right", "xshift": -4}
 
 
 def panel_titles(titles: Sequence[str], domains: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from core.evaluate import Result, capacity_bytes, costs, crossing_context
 from core.stops import FIRST_CONTEXT_STOP, context_stops
 from core.units import Unit, format_bytes, in_unit, integer
 from ui import palette
-from ui.charts.base import Figure, axis, dot, layout, line, note, rule, shade
+from ui.charts.base import Figure, axis, dot, layout, line, note, rule, shade, side
 
 _HOVER = "%{x:,} tokens: %{text}<extra>%{fullData.name}</extra>"
 
@@ -79,33 +79,29 @@ def context_figure(result: Result, unit: Unit) -> Figure:
              yshift=14 if here > middle else -14),
     ]  # fmt: skip
     crossing = crossing_context(s)
+    edge, limit = m.max_context, s.released_model.max_context
+    known = [math.log10(at) for at in (crossing, edge, limit) if at]
+
+    def beside(at: float) -> dict[str, Any]:
+        return side(at, [x for x in known if x != at], x_range)
+
     if crossing is not None and contexts[0] <= crossing <= contexts[-1]:
         at = math.log10(crossing)
         data.append(dot("crossing", crossing, in_unit(m.weights_bytes, unit), palette.COMPUTE))
         shapes.append(rule("x", crossing, "dot", palette.COMPUTE))
         annotations += [
-            note(at, y_range[0], f"cache = weights at {integer(crossing)} tokens", xanchor="left", yanchor="bottom",
-                 xshift=4),
+            note(at, y_range[0], f"cache = weights at {integer(crossing)}", yanchor="bottom") | beside(at),
             note(at, 1, "weights dominate ◂", yref="paper", xanchor="right", yanchor="bottom", xshift=-6),
             note(at, 1, "▸ the cache dominates", yref="paper", xanchor="left", yanchor="bottom", xshift=6),
         ]  # fmt: skip
-    edge = m.max_context
     if edge is not None and edge < contexts[-1]:
         start = max(edge, contexts[0] * 0.9)
         shapes += [shade(start, contexts[-1] * 1.1), rule("x", start, color=palette.OVER)]
-        right = math.log10(start) > middle
-        label = f"memory ends at {integer(edge)} tokens" if edge else "memory allows no context"
-        annotations.append(
-            note(math.log10(start), 0.16, label, yref="paper", xanchor="right" if right else "left",
-                 xshift=-4 if right else 4)
-        )  # fmt: skip
-    limit = s.released_model.max_context
+        label = f"memory ends at {integer(edge)}" if edge else "memory allows no context"
+        annotations.append(note(math.log10(start), 0.16, label, yref="paper") | beside(math.log10(start)))
     shapes.append(rule("x", limit, "dot"))
-    right = math.log10(limit) > middle
-    annotations.append(
-        note(math.log10(limit), 0.08, f"the model stops at {integer(limit)}", yref="paper",
-             xanchor="right" if right else "left", xshift=-4 if right else 4)
-    )  # fmt: skip
+    stops = f"the model stops at {integer(limit)}"
+    annotations.append(note(math.log10(limit), 0.08, stops, yref="paper") | beside(math.log10(limit)))
     ticks = [c for c in contexts if c & (c - 1) == 0]
     ticks = ticks[:: max(2, -(-len(ticks) // 8))]
     return {

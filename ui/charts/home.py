@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.evaluate import Result, limits, sweep
+from core.evaluate import Result, decode_sweep, limits
 from core.scenario import BATCH_MAX
 from core.stops import BATCH_STOPS
 from core.units import Unit, format_bytes, format_rate, from_unit, in_unit, integer, significant
@@ -115,7 +115,7 @@ def ceiling_chart(result: Result) -> Figure:
     """Tokens/s against users: the system, each user, the asymptote, where memory ends, and you are here."""
     s, d, edge = result.scenario, result.decode, result.memory.max_batch
     batches = sorted({*batch_grid(s.batch), s.batch})
-    steps = [r.decode for r in sweep(s, "batch", batches)]
+    steps = decode_sweep(s, batches)
     system = [step.tokens_per_s for step in steps]
     user = [step.tokens_per_s_per_user for step in steps]
     asymptote = limits(s).asymptote_tokens_per_s
@@ -175,7 +175,7 @@ def asymptote_label(asymptote: float, *, at_right: bool) -> dict[str, Any]:
     return note(
         0.995 if at_right else 0.005,
         math.log10(asymptote),
-        f"never above {format_rate(asymptote)} (asymptote)",
+        f"asymptote {significant(asymptote)}",
         xref="paper",
         xanchor="right" if at_right else "left",
         yanchor="bottom",

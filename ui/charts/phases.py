@@ -61,13 +61,18 @@ def roofline_figure(result: Result) -> Figure:
                 hovertemplate=f"{name}: {significant(value)} FLOP/byte<extra></extra>",
             )
         )
-        beyond = value > found.ridge
         stays = "<br>the group size: no batch moves it" if name == _DOTS[2][0] and _is_group_size(result) else ""
         text = f"<b>{name}</b> {significant(value)}{stays}<br>{significant(100 * share, 2)} % of the peak"
-        annotations.append(
-            note(math.log10(value), math.log10(y), text, align="right" if beyond else "left",
-                 xanchor="right" if beyond else "left", xshift=-4 if beyond else 14, yshift=-26 if beyond else -6)
-        )  # fmt: skip
+        # Above the slope for the weights, below it for attention: the two dots can lie close together.
+        above = name == _DOTS[1][0] and math.log10(value) > x_range[0] + 0.25 * (x_range[1] - x_range[0])
+        to_left = above or value > found.ridge
+        place = {
+            "align": "right" if to_left else "left",
+            "xanchor": "right" if to_left else "left",
+            "xshift": -12 if to_left else 14,
+            "yshift": 10 if above and value <= found.ridge else -24 if value > found.ridge else -8,
+        }
+        annotations.append(note(math.log10(value), math.log10(y), text) | place)
     y_range = [math.floor(math.log10(height(left))), math.log10(height(right)) + 0.35]
     return {
         "data": data,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core.evaluate import Result, limits, sweep
+from core.evaluate import Result, decode_sweep, limits
 from core.units import format_rate, format_seconds, integer, significant
 from ui import palette
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, dot, layout, line, note, panel_titles, rule
+from ui.charts.base import FONT_SIZE, Figure, axis, bars, dot, layout, line, note, panel_titles, rule, side
 from ui.charts.home import USER_HOVER, asymptote_label, batch_axis, batch_grid, decades, memory_edge
 
 
@@ -17,7 +17,7 @@ def users_figure(result: Result) -> Figure:
     s, d, m = result.scenario, result.decode, result.memory
     edges = limits(s)
     batches = sorted({*batch_grid(s.batch), s.batch})
-    steps = [r.decode for r in sweep(s, "batch", batches)]
+    steps = decode_sweep(s, batches)
     system = [step.tokens_per_s for step in steps]
     user = [step.tokens_per_s_per_user for step in steps]
     x_axis = batch_axis(batches, title={"text": "users (batch)"}, anchor="y2")
@@ -54,15 +54,15 @@ def users_figure(result: Result) -> Figure:
     if edges.compute_bound_batch is not None and edges.compute_bound_batch < end:
         label = f"arithmetic from {integer(math.ceil(edges.compute_bound_batch))}"
         upright.append((edges.compute_bound_batch, label, palette.COMPUTE))
+    edge = m.max_batch if m.max_batch is not None and m.max_batch < batches[-1] else None
+    known = [math.log10(at) for at, _, _ in upright] + ([math.log10(edge)] if edge else [])
     for number, (at, label, color) in enumerate(upright):
         shapes.append(rule("x", at, "dot", color))
-        right = math.log10(at) > middle
-        annotations.append(
-            note(math.log10(at), 0.56 + 0.07 * number, label, yref="paper", xanchor="right" if right else "left",
-                 xshift=-4 if right else 4)
-        )  # fmt: skip
-    if m.max_batch is not None and m.max_batch < batches[-1]:
-        more, label = memory_edge(m.max_batch, x_range, end)
+        others = [x for x in known if x != math.log10(at)]
+        beside_line = side(math.log10(at), others, x_range)
+        annotations.append(note(math.log10(at), 0.56 + 0.07 * number, label, yref="paper") | beside_line)
+    if edge is not None:
+        more, label = memory_edge(edge, x_range, end)
         shapes += more
         annotations.append(label)
     return {

@@ -1,0 +1,358 @@
+"""A walk through the app as a student and an instructor take it: by link, by keyboard, on their screens."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from core import lessons
+from core.scenario import Scenario
+from core.view import View
+from tests.browser.conftest import Screenshot
+
+pytestmark = pytest.mark.browser
+
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+PLOTS = ".js-plotly-plot"
+BAR, CEILING = 0, 1
+BOTH = frozenset({BAR, CEILING})
+TIMEOUT_MS = 10_000
+
+# A power of two nowhere, a default nowhere: whatever is snapped, dropped or rounded shows.
+UNUSUAL = View(
+    Scenario(
+        model="llama-3.1-70b",
+        gpu="h200-sxm",
+        n_gpus=3,
+        split="layer",
+        batch=33,
+        context=20_001,
+        kv_heads=16,
+        weight_format="fp8",
+        cache_format="int4",
+        reserve=0.125,
+        skip_embedding=True,
+    ),
+    "GiB",
+)
+SHORT = View(Scenario(batch=1, context=1024))
+SCREENS = ((1280, 720), (390, 844), (1920, 1080))
+BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(14, 17, 23)"}
+
+# What each chart holds: traces, labels, ticks.
+CONTENT = f"""() => [...document.querySelectorAll('{PLOTS}')].map(plot => JSON.stringify([
+    (plot.data ?? []).map(trace => [trace.name, trace.x, trace.y, trace.text]),
+    (plot.layout?.annotations ?? []).map(note => note.text),
+    plot.layout?.xaxis?.ticktext,
+]))"""
+
+
+class Explorer:
+    """One student's browser tab."""
+
+    def __init__(self, page: Page, server: str) -> None:
+        self.page = page
+        self.server = server
+        page.set_default_timeout(TIMEOUT_MS)
+
+    def open(self, view: View | None = None) -> None:
+        query = f"?{urlencode(view.to_query())}" if view else ""
+        self.page.goto(f"{self.server}/{query}")
+        self.settle()
+
+    def settle(self, charts: int | None = 2) -> None:
+        """Until the script rests and the charts are drawn; None: however many there are."""
+        self.page.wait_for_selector(IDLE)
+        self.page.wait_for_function(
+            """([plots, n]) => {
+                const all = [...document.querySelectorAll(plots)];
+                const loading = document.querySelector('[data-testid=stSkeleton]');
+                return !loading && all.every(plot => plot.querySelector('.trace')) && (n === null || all.length === n);
+            }""",
+            arg=[PLOTS, charts],
+        )
+        self.page.wait_for_selector(IDLE)
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(urlsplit(self.page.url).query, keep_blank_values=True))
+
+    @property
+    def charts(self) -> list[str]:
+        return self.page.evaluate(CONTENT)
+
+    def wait_for(self, **parameters: str) -> None:
+        """Until the URL carries these values and the page rests."""
+        self.page.wait_for_function(
+            """wanted => {
+                const query = new URLSearchParams(location.search);
+                return Object.entries(wanted).every(([key, value]) => query.get(key) === value);
+            }""",
+            arg=parameters,
+        )
+        self.page.wait_for_selector(IDLE)
+
+    @contextmanager
+    def turning(self, charts: frozenset[int] = BOTH, **parameters: str) -> Iterator[None]:
+        """What is done inside changes exactly these parameters, and the content of exactly these charts."""
+        query, before = self.query, self.charts
+        assert all(query[key] != value for key, value in parameters.items()), "a step that changes nothing"
+        yield
+        self.wait_for(**parameters)
+        assert self.query == query | parameters
+        self.page.wait_for_function(
+            f"([old, which]) => {{ const now = ({CONTENT})(); return which.every(i => now[i] !== old[i]); }}",
+            arg=[before, sorted(charts)],
+        )
+        self.settle()
+        changed = {i for i, (old, new) in enumerate(zip(before, self.charts, strict=True)) if old != new}
+        assert changed == charts
+        assert self.query == query | parameters, "the URL changed again after it had settled"
+
+    def assert_no_sideways_scrolling(self) -> None:
+        assert self.page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+        assert self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+    # The keyboard: focus, then keys; no pointer.
+
+    def press(self, target: Locator, *keys: str) -> None:
+        target.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def slider(self, label: str) -> Locator:
+        return self.page.get_by_role("slider", name=label)
+
+    def choose(self, label: str, words: str) -> None:
+        """A select box: type, take the first answer."""
+        self.page.get_by_role("combobox", name=label, exact=True).focus()
+        self.page.keyboard.type(words)
+        expect(self.page.get_by_role("option").first).to_contain_text(words)
+        self.page.keyboard.press("Enter")
+
+    def enter_number(self, label: str, number: int) -> None:
+        self.press(self.page.get_by_role("spinbutton", name=label, exact=True), "ControlOrMeta+a")
+        self.page.keyboard.type(str(number))
+        self.page.keyboard.press("Enter")
+
+    def popover(self, label: str) -> Locator:
+        return self.page.get_by_test_id("stPopoverButton").filter(has_text=label)
+
+    def open_popover(self, label: str) -> None:
+        self.press(self.popover(label), "Enter")
+        expect(self.page.get_by_test_id("stPopoverBody")).to_be_visible()
+        self.page.wait_for_selector(IDLE)
+
+    def follow(self, question: str) -> None:
+        """A link of the "Pages" popover."""
+        self.open_popover("Pages")
+        link = self.page.get_by_role("link", name=question)
+        expect(link).to_be_visible()
+        self.press(link, "Enter")
+        expect(link).to_be_hidden()
+
+
+@pytest.fixture
+def tab(page: Page, server: str) -> Explorer:
+    return Explorer(page, server)
+
+
+def test_a_link_fills_every_control(tab: Explorer) -> None:
+    tab.open(UNUSUAL)
+    expect(tab.slider("Users (batch)")).to_have_attribute("aria-valuetext", "33")
+    expect(tab.slider("Context length (tokens)")).to_have_attribute("aria-valuetext", "20,001")
+    expect(tab.slider("KV heads")).to_have_attribute("aria-valuetext", "16")
+    assert "GiB" in tab.charts[BAR]
+    tab.open_popover("More assumptions")
+    for label, shown in {"Exact users": "33", "Exact context": "20001"}.items():
+        expect(tab.page.get_by_role("spinbutton", name=label)).to_have_value(shown)
+    expect(tab.slider("Reserve")).to_have_attribute("aria-valuetext", "12.5 %")
+    expect(tab.page.get_by_role("switch")).to_be_checked()
+    for label, shown in {"Weight": "FP8", "Cache": "INT4", "How several": "pipeline"}.items():
+        expect(tab.page.get_by_role("combobox", name=label)).to_have_value(re.compile(shown))
+    tab.page.keyboard.press("Escape")
+    # A widget that had been filled with its default would send that along now.
+    with tab.turning(batch="64"):
+        tab.press(tab.slider("Users (batch)"), "ArrowRight")
+
+
+def test_tab_reaches_the_controls_in_reading_order(tab: Explorer) -> None:
+    tab.open(SHORT)
+    wanted = ["Pages", "Model", "GPU", "GPUs", "More assumptions", "GB", "Users (batch)", "Context length (tokens)"]
+    wanted += ["KV heads", *(preset.title for preset in lessons.PRESETS), "Download as CSV"]
+    reached: list[str] = []
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        # Buttons by their last words: the icon's name is text too.
+        name = tab.page.evaluate(
+            """() => { const e = document.activeElement;
+                       return e.getAttribute('aria-label') ?? e.querySelector('p')?.innerText ?? e.innerText; }"""
+        )
+        if name in wanted and name not in reached:
+            reached.append(name)
+    assert reached == wanted
+
+
+def test_every_control_by_keyboard(tab: Explorer, screenshot: Screenshot) -> None:
+    tab.open(SHORT)
+    with tab.turning(batch="2"):
+        tab.press(tab.slider("Users (batch)"), "ArrowRight")
+    with tab.turning(context="512"):
+        tab.press(tab.slider("Context length (tokens)"), "ArrowLeft")
+    with tab.turning(kv_heads="16"):
+        tab.press(tab.slider("KV heads"), "ArrowRight")
+    with tab.turning(kv_heads="released"):
+        tab.press(tab.slider("KV heads"), "ArrowLeft")
+    with tab.turning(model="llama-3.1-70b"):
+        tab.choose("Model", "Llama 3.1 70B")
+    with tab.turning(gpu="mi300x"):
+        tab.choose("GPU", "MI300X")
+    gpus = tab.page.get_by_role("spinbutton", name="GPUs", exact=True)
+    with tab.turning(gpus="2"):
+        tab.press(gpus, "ArrowUp", "Enter")
+    with tab.turning(gpus="4"):
+        tab.enter_number("GPUs", 4)
+    with tab.turning(frozenset({BAR}), unit="GiB"):
+        tab.press(tab.page.get_by_role("radio", name="GB", exact=True), "ArrowRight", "Enter")
+
+    tab.open_popover("More assumptions")
+    with tab.turning(weights="fp8"):
+        tab.choose("Weight format", "FP8")
+    with tab.turning(cache="q8_0"):
+        tab.choose("Cache format", "Q8_0")
+    with tab.turning(frozenset({CEILING}), split="layer"):  # 4 GPUs, 8 KV heads: nothing is replicated either way
+        tab.choose("How several GPUs split the model", "pipeline")
+    with tab.turning(frozenset({BAR}), reserve="10.5"):  # so much memory that its end lies beyond the ceiling chart
+        tab.press(tab.slider("Reserve"), "ArrowRight")
+    with tab.turning(frozenset({CEILING}), skip_embedding="1"):
+        tab.press(tab.page.get_by_role("switch", name="Skip the input-embedding lookup"), "Space")
+    with tab.turning(batch="77"):
+        tab.enter_number("Exact users", 77)
+    with tab.turning(context="3001"):
+        tab.enter_number("Exact context", 3001)
+    screenshot(tab.page, "assumptions")
+    tab.page.keyboard.press("Escape")
+    expect(tab.slider("Users (batch)")).to_have_attribute("aria-valuetext", "77")
+    expect(tab.slider("Context length (tokens)")).to_have_attribute("aria-valuetext", "3,001")
+
+    url, charts = tab.page.url, tab.charts
+    tab.page.reload()
+    tab.settle()
+    assert tab.page.url == url
+    assert tab.charts == charts
+    expect(tab.page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_quick_key_presses_lose_nothing(tab: Explorer) -> None:
+    tab.open(SHORT)
+    with tab.turning(batch="256"):
+        tab.press(tab.slider("Users (batch)"), *["ArrowRight"] * 8)
+    expect(tab.slider("Users (batch)")).to_have_attribute("aria-valuetext", "256")
+
+
+def test_back_is_undo(tab: Explorer) -> None:
+    tab.open(SHORT)
+    users = tab.slider("Users (batch)")
+    seen = {"1": tab.charts}
+    for batch in ("2", "4", "8"):
+        with tab.turning(batch=batch):
+            tab.press(users, "ArrowRight")
+        seen[batch] = tab.charts
+    for batch in ("4", "2", "1"):
+        with tab.turning(batch=batch):
+            tab.page.go_back(wait_until="commit")
+        assert tab.charts == seen[batch]
+        expect(users).to_have_attribute("aria-valuetext", batch)
+
+
+def test_the_scenario_goes_along_to_another_page_and_back(tab: Explorer, screenshot: Screenshot) -> None:
+    tab.open(UNUSUAL)
+    query, charts = tab.query, tab.charts
+    tab.follow(lessons.page("sources").question)
+    expect(tab.page.get_by_role("heading", name=lessons.page("sources").question)).to_be_visible()
+    tab.settle(charts=0)
+    screenshot(tab.page, "sources")
+    assert urlsplit(tab.page.url).path == "/sources"
+    assert tab.query == query
+
+    tab.follow(lessons.page("home").question)
+    tab.settle()
+    assert urlsplit(tab.page.url).path == "/"
+    assert tab.query == query
+    assert tab.charts == charts
+
+    with tab.turning(batch="64"):  # and the page is alive
+        tab.press(tab.slider("Users (batch)"), "ArrowRight")
+
+
+@pytest.mark.parametrize("slug", [page.slug for page in lessons.PAGES])
+def test_every_page_opens_at_a_cold_link(tab: Explorer, screenshot: Screenshot, slug: str) -> None:
+    path = "" if slug == "home" else PurePath(lessons.page(slug).file).stem
+    tab.page.goto(f"{tab.server}/{path}?{urlencode(UNUSUAL.to_query())}")
+    tab.settle(charts=None)
+    screenshot(tab.page, f"page-{slug}")
+    assert tab.page.url == f"{tab.server}/{path}?{urlencode(UNUSUAL.to_query())}"
+    expect(tab.page.get_by_test_id("stAlert")).to_have_count(0)
+    tab.assert_no_sideways_scrolling()
+    if tab.popover("More assumptions").count() == 0:
+        return
+    # The browser makes a popover's widgets when it is first opened. Then, some reruns after the link was read, they
+    # must show the scenario; a default that they made up would be sent with the next change.
+    tab.press(tab.page.get_by_role("radio", name="GiB"), "ArrowLeft", "Enter")
+    tab.wait_for(unit="GB")
+    tab.open_popover("More assumptions")
+    tab.press(tab.page.get_by_role("switch", name="Skip the input-embedding lookup"), "Space")
+    tab.wait_for(skip_embedding="0")
+    tab.settle(charts=None)
+    assert tab.query == UNUSUAL.to_query() | {"unit": "GB", "skip_embedding": "0"}
+    screenshot(tab.page, f"page-{slug}-assumptions")
+
+
+def test_a_preset_opens_its_scenario(tab: Explorer) -> None:
+    tab.open(UNUSUAL)
+    preset = lessons.TINY_CALCULATION
+    tab.press(tab.page.get_by_role("button", name=preset.title), "Enter")
+    tab.wait_for(**preset.scenario.to_query())
+    tab.settle()
+    expect(tab.slider("Users (batch)")).to_have_attribute("aria-valuetext", "1")
+    assert tab.query == View(preset.scenario, UNUSUAL.unit).to_query()
+
+
+def bottom(target: Locator) -> float:
+    box = target.bounding_box()
+    assert box is not None, f"{target} is not drawn"
+    return box["y"] + box["height"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: "{}x{}".format(*screen))
+def test_it_fits_the_screen(tab: Explorer, screenshot: Screenshot, screen: tuple[int, int], scheme: str) -> None:
+    width, height = screen
+    page = tab.page
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    tab.open()
+    screenshot(page, f"home-{width}x{height}-{scheme}")
+    assert page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor") == BACKGROUNDS[scheme]
+    tab.assert_no_sideways_scrolling()
+    for plot in page.locator(PLOTS).all():
+        box = plot.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        assert box["width"] > 0.5 * min(width, 800)
+    if screen == SCREENS[0]:
+        labels = ("Model", "GPU", "GPUs", "Users (batch)", "Context length (tokens)", "KV heads")
+        controls = [page.get_by_label(label, exact=True) for label in labels]
+        controls += [page.get_by_role("button", name="More assumptions"), page.get_by_role("radio", name="GiB")]
+        shown = [page.locator("h1"), *controls, page.locator(PLOTS).nth(BAR), page.locator(".verdict")]
+        for target in [*shown, page.locator(PLOTS).nth(CEILING)]:
+            assert bottom(target) <= height, f"{target} is below the first screen"
+    # Once more at full length, for people to look at.
+    page.set_viewport_size({"width": width, "height": page.get_by_test_id("stMain").evaluate("e => e.scrollHeight")})
+    tab.settle()
+    screenshot(page, f"home-{width}x{height}-{scheme}-whole")
