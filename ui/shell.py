@@ -163,7 +163,7 @@ def load(page: str) -> View:
     link = st.query_params.to_dict()
     query = {key: link[key] for key in VIEW_KEYS if key in link}
     notes: list[str] = state.pop(_NOTES, [])
-    if _VIEW not in state or (query and query != state.get(_QUERY) and not touched):
+    if state.get(_VIEW) is None or (query and query != state.get(_QUERY) and not touched):
         view, notes = View.from_query(query, OPENING)
         seed(view)
     else:
