@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from core import units
 from core.decode import tokens_on_one_gpu
+from core.drafting import Speculation
 from core.evaluate import (
     Result,
     attention_flops_per_token,
@@ -24,7 +25,10 @@ from core.evaluate import (
     peak_flops_per_s,
 )
 from core.kv_cache import tokens_kept
+from core.levers import Waterfall
 from core.model import Attention, LatentAttention, SoftmaxAttention
+from core.paging import Served
+from core.pool import Pool
 from core.scenario import Scenario
 
 Mode = Literal["symbols", "words", "numbers"]
@@ -340,6 +344,19 @@ def speed_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivatio
             expression = Expression("difference", (kept, lookup))
         outcome = _bytes_result("W", "weights read", d.weights_read_bytes, unit)
         found.append(Derivation("weights_read", "Weights read", outcome, expression))
+    moe = s.model_spec.moe
+    if moe is not None and d.expected is not None:
+        touched = d.expected.experts_touched or 0.0
+        words = "experts expected a layer"
+        outcome = Quantity("E_touched", words, touched, f"{units.significant(touched, RESULT_DIGITS)} experts")
+        everything = _count("E", "experts", moe.n_experts)
+        chance = (1 - moe.n_active / moe.n_experts) ** tokens
+        symbol = f"E (1 − {moe.n_active}/{moe.n_experts})^{tokens:g}"
+        asleep = Quantity(symbol, "those that nobody chooses", moe.n_experts * chance,
+                          units.significant(moe.n_experts * chance, 6))  # fmt: skip
+        found.append(
+            Derivation("experts_touched", "Experts touched", outcome, Expression("difference", (everything, asleep)))
+        )
     group = _count("B", "users", tokens) if s.split == "tensor" else _count("max(1, B/n)", "users a stage", tokens)
     one = total(_cache_terms(s, read=True))
     outcome = _bytes_result("c", "cache read", d.kv_read_bytes, unit)
@@ -501,3 +518,77 @@ def intensity_derivations(result: Result) -> list[Derivation]:
 
 def _gigabytes(value: float, digits: int) -> str:
     return units.format_bytes(value, digits=digits)
+
+
+def paging_derivations(found: Pool) -> list[Derivation]:
+    """Users served with reservations, the slots a request of mean length wastes, and shares in use."""
+    reserved, paged = found.reserved, found.paged
+    pool_slots = _count("M_slots", "slots of the pool", found.pool_tokens)
+    longest = _count("S_max", "longest request", found.longest)
+    # Not the number drawn, which stops at a few thousand.
+    served = _count("B_reserved", "users with reservations", found.pool_tokens // found.longest)
+    made = [
+        Derivation(
+            "reserved_users",
+            "Users, reserved",
+            served,
+            Expression("floor", (Expression("quotient", (pool_slots, longest)),)),
+        )
+    ]
+
+    def share(key: str, title: str, name: str, served_by: Served) -> Derivation:
+        used = _count("used", "slots with a token", served_by.used_tokens)
+        held = _count("held", "slots held", sum(served_by.held))
+        text = f"{units.significant(100 * served_by.used_share, RESULT_DIGITS)} %"
+        outcome = Quantity("used/held", name, served_by.used_share, text)
+        return Derivation(key, title, outcome, Expression("quotient", (used, held)))
+
+    made.append(share("reserved_share", "In use, reserved", "share in use, reserved", reserved))
+    made.append(share("paged_share", "In use, blocks", "share in use, blocks", paged))
+    first = paged.lengths[0]
+    blocks = Expression(
+        "product",
+        (
+            _count("ceil(S/b)", "blocks of the first request", paged.held[0] // found.block),
+            _count("b", "tokens a block", found.block),
+        ),
+    )
+    waste = _count("waste", "slots wasted by the first request", paged.held[0] - first)
+    tokens = _count("S", "its tokens", first)
+    made.append(Derivation("block_waste", "Last block", waste, Expression("difference", (blocks, tokens))))
+    return made
+
+
+def speculation_derivations(found: Speculation) -> list[Derivation]:
+    """Expected tokens a pass, the round, and the speed-up."""
+    a, g = found.acceptance, found.draft_length
+    powers = [
+        Quantity(f"a^{i}", f"chance that {i} are accepted", a**i, "1" if i == 0 else f"{units.significant(a**i, 6)}")
+        for i in range(g + 1)
+    ]
+    tokens_result = Quantity(
+        "E", "tokens a pass", found.expected_tokens, units.significant(found.expected_tokens, RESULT_DIGITS)
+    )
+    tokens = Quantity("E", "tokens a pass", found.expected_tokens, units.significant(found.expected_tokens, 6))
+    target = _scaled("t", "plain step", found.target.step_s, units.format_seconds)
+    draft = _scaled("t_draft", "draft step", found.draft.step_s, units.format_seconds)
+    verify = _scaled("t_verify", "verifying pass", found.verify.step_s, units.format_seconds)
+    length = _count("g", "draft length", g)
+    round_result = _scaled("t_round", "round", found.round_s, units.format_seconds, RESULT_DIGITS)
+    whole = _scaled("t_round", "round", found.round_s, units.format_seconds)
+    speed = Quantity("speed-up", "speed-up", found.speed_up, f"× {units.significant(found.speed_up, RESULT_DIGITS)}")
+    return [
+        Derivation("expected_tokens", "Tokens a pass", tokens_result, total(powers)),
+        Derivation("round_s", "Round", round_result, Expression("sum", (product(length, draft), verify))),
+        Derivation("speed_up", "Speed-up", speed, Expression("quotient", (product(tokens, target), whole))),
+    ]
+
+
+def waterfall_derivations(fall: Waterfall, unit: units.Unit = "GB") -> list[Derivation]:
+    """The levers subtracted one after the other: they add up to what is left, to the byte."""
+    start = _bytes("start", "start", round(fall.start_bytes))
+    steps = tuple(
+        _bytes(f"s_{number}", step.label, round(step.saved_bytes)) for number, step in enumerate(fall.steps, start=1)
+    )
+    left = _bytes_result("left", "left", round(fall.end_bytes), unit)
+    return [Derivation("left", "Left of a token's bytes", left, Expression("difference", (start, *steps)))]

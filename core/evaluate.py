@@ -386,6 +386,30 @@ def request(scenario: Scenario, n_output: int) -> Request:
     return Request(evaluate(scenario).prefill.ttft_s, total, n_output)
 
 
+def all_experts_step(scenario: Scenario, batch: int) -> DecodeStep:
+    """The step if every expert were read: the slow edge of a mixture of experts' band; the plain step when dense.
+
+    >>> all_experts_step(Scenario(), 1).weights_read_bytes == evaluate(Scenario()).decode.weights_read_bytes
+    True
+    """
+    cost = costs(scenario)
+    step = _decode(scenario, cost, batch)
+    lookup = cost.weights.lookup_bytes if scenario.skip_embedding else 0
+    weights_read = cost.weights.stored_bytes - lookup
+    moe = scenario.model_spec.moe
+    return DecodeStep(
+        batch=batch,
+        weights_read_bytes=weights_read,
+        kv_read_bytes=step.kv_read_bytes,
+        flops=step.flops,
+        memory_s=decode.memory_time_s(
+            bytes_read=weights_read + step.kv_read_bytes, bandwidth_bytes_per_s=bandwidth_bytes_per_s(scenario)
+        ),
+        compute_s=step.compute_s,
+        experts_touched=float(moe.n_experts) if moe else None,
+    )
+
+
 def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
     """Decode steps alone, for many batches: what a curve against users needs.
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from core.drafting import Speculation, speculate
 from core.evaluate import Result, evaluate, intensities, limits
-from core.predict import FEWER_HEADS, MORE_CONTEXT, MORE_FLOPS, MORE_USERS, Prediction
+from core.levers import Waterfall, waterfall
+from core.paging import blocks_needed
+from core.pool import pool
+from core.predict import (
+    CUT_THE_BYTES,
+    EXPERTS_AWAKE,
+    FEWER_BITS,
+    FEWER_HEADS,
+    MORE_CONTEXT,
+    MORE_FLOPS,
+    MORE_USERS,
+    PAGES_OF_CACHE,
+    SPECULATION,
+    Prediction,
+    view_plan,
+)
 from core.scenario import Scenario
 from core.units import GIB, Unit, format_bytes, format_rate, format_ratio, in_unit, integer, significant
+from core.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,11 @@ PAGES: tuple[Page, ...] = (
     Page("longer-context", "pages/longer_context.py", "When does the cache outgrow the weights?"),
     Page("more-users", "pages/more_users.py", "Why serve many users at once?"),
     Page("two-phases", "pages/two_phases.py", "Why is the GPU idle?"),
+    Page("fewer-bits", "pages/fewer_bits.py", "What does quantization shrink?"),
+    Page("experts", "pages/experts.py", "How many experts does a batch wake?"),
+    Page("paged-cache", "pages/paged_cache.py", "What do reservations waste?"),
+    Page("speculation", "pages/speculation.py", "More than one token per read?"),
+    Page("cut-the-bytes", "pages/cut_the_bytes.py", "Which lever moves this model most?"),
     Page("sources", "pages/sources.py", "Where do the numbers come from?"),
 )
 
@@ -219,6 +242,115 @@ FOUR_BITS = Preset(
     scenario=Scenario(batch=1, context=8192, weight_format="int4"),
 )
 
+EIGHT_BITS = Preset(
+    slug="eight-bits",
+    title="FP8 weights and cache",
+    notice="Both halves of a step shrink together.",
+    scenario=Scenario(batch=32, weight_format="fp8", cache_format="fp8"),
+)
+LOCAL_CHAT = Preset(
+    slug="local-chat",
+    title="At home: 4 bits on a 4090",
+    notice="What makes a large model fit a gaming card.",
+    scenario=Scenario(model="qwen3-32b", gpu="rtx-4090", batch=1, context=8192, weight_format="q4_k_m"),
+)
+CACHE_HEAVY = Preset(
+    slug="cache-heavy",
+    title="A full house in 4 bits",
+    notice="With so much cache the weights' format hardly matters.",
+    scenario=Scenario(batch=1024, context=8192, weight_format="int4"),
+)
+GPT_OSS = Preset(
+    slug="gpt-oss",
+    title="gpt-oss 120B as released",
+    notice="Experts in MXFP4, the rest in 16 bits: one card holds it.",
+    scenario=Scenario(model="gpt-oss-120b", batch=16, context=8192),
+)
+SMALL_VOCABULARY = Preset(
+    slug="big-model-4-bits",
+    title="Llama 3 70B in 4 bits",
+    notice="The larger the model, the smaller the part of what stays wide.",
+    scenario=Scenario(model="llama-3-70b", batch=4, context=8192, weight_format="int4"),
+)
+MIXTRAL_CROWD = Preset(
+    slug="mixtral-crowd",
+    title="Mixtral, 32 users",
+    notice="Eight experts are soon all awake.",
+    scenario=Scenario(model="mixtral-8x7b", n_gpus=2, batch=32, context=4096),
+)
+QWEN_EXPERTS = Preset(
+    slug="qwen-experts",
+    title="Qwen3 30B-A3B",
+    notice="128 experts fall asleep less easily than eight wake up.",
+    scenario=Scenario(model="qwen3-30b-a3b", batch=8, context=4096),
+)
+DEEPSEEK_EXPERTS = Preset(
+    slug="deepseek-experts",
+    title="DeepSeek-V3",
+    notice="256 experts and one shared: even a class does not wake them all.",
+    scenario=Scenario(model="deepseek-v3", gpu="h200-sxm", n_gpus=8, batch=32, context=4096),
+)
+LLAMA_4 = Preset(
+    slug="llama-4",
+    title="Llama 4 Scout",
+    notice="One expert a token beside a shared one.",
+    scenario=Scenario(model="llama-4-scout", gpu="h200-sxm", n_gpus=2, batch=64, context=8192),
+)
+OPT_13B = Preset(
+    slug="opt-13b",
+    title="OPT-13B, as in the paper",
+    notice="800 KiB of cache a token on a 40 GB card: the setting of the PagedAttention paper.",
+    scenario=Scenario(model="opt-13b", gpu="a100-40gb-sxm", batch=1, context=2048),
+)
+LONG_LIMIT = Preset(
+    slug="long-limit",
+    title="A generous limit",
+    notice="The longer the promise, the more a reservation wastes.",
+    scenario=Scenario(model="llama-3.1-8b", batch=1, context=131_072),
+)
+MANY_SHORT = Preset(
+    slug="many-short",
+    title="Thousands of requests",
+    notice="A small model with short limits: blocks still pay.",
+    scenario=Scenario(model="falcon-7b", gpu="h200-sxm", batch=1, context=2048),
+)
+TIGHT = Preset(
+    slug="tight",
+    title="Hardly any room",
+    notice="Few fit at all, so single requests decide.",
+    scenario=Scenario(model="llama-2-13b", gpu="a100-40gb-sxm", batch=1, context=4096),
+)
+DRAFT_FOR_70B = Preset(
+    slug="draft-70b",
+    title="A 1B drafts for 70B",
+    notice="A small draft for a large target: nearly every accepted token is a gift.",
+    scenario=Scenario(model="llama-3-70b", n_gpus=4, batch=1, context=4096),
+)
+DRAFT_CROWD = Preset(
+    slug="draft-crowd",
+    title="The same for a crowd",
+    notice="Many users fill the arithmetic units, and verifying is no longer free.",
+    scenario=Scenario(model="llama-3-70b", n_gpus=4, batch=256, context=512),
+)
+DRAFT_QWEN = Preset(
+    slug="draft-qwen",
+    title="Qwen3 0.6B drafts for 32B",
+    notice="Another family, the same trade.",
+    scenario=Scenario(model="qwen3-32b", n_gpus=2, batch=4, context=8192),
+)
+DRAFT_EXPERTS = Preset(
+    slug="draft-experts",
+    title="Experts verify",
+    notice="Each drafted token wakes experts of its own, so verifying reads more.",
+    scenario=Scenario(model="gpt-oss-120b", n_gpus=2, batch=1, context=4096),
+)
+NO_DRAFT_MODEL = Preset(
+    slug="no-draft",
+    title="Nobody to draft",
+    notice="The catalog holds no smaller model of this family.",
+    scenario=Scenario(model="phi-4", batch=1, context=4096),
+)
+
 PRESETS: tuple[Preset, ...] = (CLASS_OF_32, TINY_CALCULATION)
 
 LESSONS: tuple[Lesson, ...] = (
@@ -256,6 +388,51 @@ LESSONS: tuple[Lesson, ...] = (
         "at the group size, whatever the batch: no crowd makes it compute-bound.",
         presets=(CLASS_OF_32, LONG_PROMPT, SHORT_PROMPT, SLOW_ARITHMETIC, FAST_ARITHMETIC, BUSY_ARITHMETIC),
         misconceptions=("more-flops", "ceiling-is-the-speed"),
+        next_page="fewer-bits",
+    ),
+    Lesson(
+        page="fewer-bits",
+        prediction=FEWER_BITS,
+        takeaway="Weights and cache have formats of their own. Tables, output head and norms stay wide and scales take "
+        "space, so four bits are never a quarter; and what shrinks the weights leaves the cache as it is.",
+        presets=(FOUR_BITS, EIGHT_BITS, SMALL_VOCABULARY, CACHE_HEAVY, GPT_OSS, LOCAL_CHAT),
+        misconceptions=("four-bits-quarter",),
+        next_page="experts",
+    ),
+    Lesson(
+        page="experts",
+        prediction=EXPERTS_AWAKE,
+        takeaway="Experts cut what one token reads, not what memory holds. A batch wakes more of them with every user, "
+        "so the saving melts as the batch grows, soon with few experts and late with many.",
+        presets=(EXPERTS, MIXTRAL_CROWD, QWEN_EXPERTS, GPT_OSS, DEEPSEEK_EXPERTS, LLAMA_4),
+        misconceptions=("experts-save-memory",),
+        next_page="paged-cache",
+    ),
+    Lesson(
+        page="paged-cache",
+        prediction=PAGES_OF_CACHE,
+        takeaway="A reservation for the longest request keeps memory from everybody else. Blocks hand it out as tokens "
+        "arrive, and waste at most the rest of one block a request.",
+        presets=(OPT_13B, CLASS_OF_32, LONG_LIMIT, MANY_SHORT, TIGHT, LLAMA_2),
+        misconceptions=("paging-shrinks-the-cache",),
+        next_page="speculation",
+    ),
+    Lesson(
+        page="speculation",
+        prediction=SPECULATION,
+        takeaway="A small model guesses, the large one checks several tokens for one reading of its weights. It pays "
+        "while the check waits for memory, and stops where a crowd keeps the arithmetic busy.",
+        presets=(DRAFT_FOR_70B, DRAFT_CROWD, DRAFT_QWEN, DRAFT_EXPERTS, CLASS_OF_32, NO_DRAFT_MODEL),
+        misconceptions=("speculation-always-pays",),
+        next_page="cut-the-bytes",
+    ),
+    Lesson(
+        page="cut-the-bytes",
+        prediction=CUT_THE_BYTES,
+        takeaway="Batching is the strongest lever and needs memory, which the others give: fewer heads and fewer bits "
+        "make room for the users that share each reading.",
+        presets=(CLASS_OF_32, LLAMA_2, MIXTRAL_CROWD, GPT_OSS, LONG_BOOK, DRAFT_FOR_70B),
+        misconceptions=("levers-multiply",),
         next_page="home",
     ),
 )
@@ -353,6 +530,54 @@ def _explain_quarter(unit: Unit) -> str:
     )
 
 
+def _explain_experts(unit: Unit) -> str:
+    r = _at(EXPERTS)
+    return (
+        f"A token reads {format_bytes(r.decode.weights_read_bytes, unit)}, memory holds "
+        f"{format_bytes(r.memory.weights_bytes, unit)}: which experts come next is not known beforehand."
+    )
+
+
+def _explain_paging(unit: Unit) -> str:
+    found = pool(View(OPT_13B.scenario))
+    if found is None:
+        return ""
+    return (
+        f"A token takes as much in a block as in a reservation. What shrinks is the waste: "
+        f"{significant(100 * found.reserved.used_share)} % of the held slots have a token when reserved, "
+        f"{significant(100 * found.paged.used_share)} % in blocks, so {integer(found.paged.n_served)} users fit "
+        f"instead of {integer(found.reserved.n_served)}."
+    )
+
+
+def _drafted(preset: Preset) -> Speculation:
+    view = View(preset.scenario)
+    draft = view.draft_model or preset.scenario.released_model
+    return speculate(view.scenario, draft, draft_length=view.draft_length, acceptance=view.accepted)
+
+
+def _explain_speculation(unit: Unit) -> str:
+    one, crowd = _drafted(DRAFT_FOR_70B), _drafted(DRAFT_CROWD)
+    return (
+        f"For one user × {format_ratio(one.speed_up, 3)}; for {integer(crowd.target.batch)} users "
+        f"× {format_ratio(crowd.speed_up, 3)}: there the verifying pass computes for "
+        f"{significant(crowd.verify.compute_s * 1e3)} ms and reads for {significant(crowd.verify.memory_s * 1e3)} ms."
+    )
+
+
+def _fall(preset: Preset) -> Waterfall:
+    return waterfall(view_plan(View(preset.scenario)))
+
+
+def _explain_levers(unit: Unit) -> str:
+    fall = _fall(CLASS_OF_32)
+    alone = math.prod(float(fall.start_bytes / (fall.start_bytes - step.alone_bytes)) for step in fall.steps)
+    return (
+        f"Alone their factors multiply to {format_ratio(alone, 3)}, together they give "
+        f"{format_ratio(float(fall.start_bytes / fall.end_bytes), 3)}: each works on what the others left."
+    )
+
+
 def _explain_ceiling(unit: Unit) -> str:
     gpu = OPENING.gpu_spec
     decimal = gpu.marketed_memory
@@ -431,6 +656,41 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             FOUR_BITS,
             lambda: _at(FOUR_BITS).memory.total_bytes * 4 <= _at(FOUR_BITS, weight_format="bf16").memory.total_bytes,
             _explain_quarter,
+        ),
+        Misconception(
+            "experts-save-memory",
+            "A mixture of experts needs only its active experts in memory.",
+            EXPERTS,
+            lambda: _at(EXPERTS).memory.weights_bytes <= _at(EXPERTS).decode.weights_read_bytes,
+            _explain_experts,
+        ),
+        Misconception(
+            "paging-shrinks-the-cache",
+            "Paged attention makes each user's cache smaller.",
+            OPT_13B,
+            lambda: blocks_needed(tokens=500, block=16) * 16 < 500,
+            _explain_paging,
+        ),
+        Misconception(
+            "speculation-always-pays",
+            "Speculation helps at any batch.",
+            DRAFT_CROWD,
+            lambda: _drafted(DRAFT_CROWD).speed_up >= _drafted(DRAFT_FOR_70B).speed_up,
+            _explain_speculation,
+        ),
+        Misconception(
+            "levers-multiply",
+            "The levers' factors multiply.",
+            CLASS_OF_32,
+            lambda: math.isclose(
+                math.prod(
+                    float(_fall(CLASS_OF_32).start_bytes / (_fall(CLASS_OF_32).start_bytes - step.alone_bytes))
+                    for step in _fall(CLASS_OF_32).steps
+                ),
+                float(_fall(CLASS_OF_32).start_bytes / _fall(CLASS_OF_32).end_bytes),
+                rel_tol=0.05,
+            ),
+            _explain_levers,
         ),
         Misconception(
             "ceiling-is-the-speed",

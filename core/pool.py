@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.evaluate import costs, evaluate
 from core.paging import Served, request_lengths, serve_paged, serve_reserved
@@ -44,6 +45,7 @@ class Pool:
         ]
 
 
+@lru_cache(maxsize=256)
 def pool(view: View) -> Pool | None:
     """The cache memory of a view's GPUs, filled with requests both ways; None when not one request fits.
 

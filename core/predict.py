@@ -452,7 +452,7 @@ class Drafted:
 def _drafted(view: View) -> Drafted | None:
     if view.draft_model is None or not view.draft_length:
         return None
-    found = speculate(view.scenario, view.draft_model, draft_length=view.draft_length, acceptance=view.acceptance / 100)
+    found = speculate(view.scenario, view.draft_model, draft_length=view.draft_length, acceptance=view.accepted)
     return Drafted(found)
 
 
@@ -532,7 +532,7 @@ def _why_pulled(case: Pulled, unit: Unit) -> str:
 
 def view_plan(view: View) -> Plan:
     """The levers as a view sets them."""
-    return plan(view.scenario, draft=view.draft_model, draft_length=view.draft_length, acceptance=view.acceptance / 100)
+    return plan(view.scenario, draft=view.draft_model, draft_length=view.draft_length, acceptance=view.accepted)
 
 
 def _pulled_case(view: View) -> Pulled:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.catalog import gpus, models
-from core.evaluate import Result, limits, sweep
+from core.derivation import COMPONENT_WORDS
+from core.drafting import speculate
+from core.evaluate import (
+    Result,
+    all_experts_step,
+    costs,
+    decode_sweep,
+    evaluate,
+    intensities,
+    limits,
+    sweep,
+)
+from core.formats import WEIGHT_FORMATS
+from core.levers import Waterfall
+from core.model import ModelSpec
 from core.roofline import ridge_flops_per_byte
 from core.scenario import Scenario
 from core.stops import batch_stops, context_stops
@@ -268,4 +282,121 @@ def batch_rows(scenario: Scenario, *, exact: bool = False) -> Rowset:
         else:
             together, each = format_rate(d.tokens_per_s), format_rate(d.tokens_per_s_per_user)
             rows.append((integer(d.batch), together, each, format_seconds(d.step_s), d.bound_by, fits))
+    return header, rows
+
+
+def weight_parts(scenario: Scenario, weight_format: str) -> dict[str, int]:
+    """Weight bytes by component in one format.
+
+    >>> sum(weight_parts(Scenario(), "int4").values())
+    5727854592
+    """
+    s = scenario.replace(weight_format=weight_format)
+    return dict(costs(s).weights.by_component)
+
+
+def format_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+    """Every weight format: size, bits a parameter, users that fit, ceiling, ridge."""
+    header = ("weight format", "weights", "bits a parameter", "users that fit", "together at most", "ridge (FLOP/byte)")
+    rows: list[tuple[Cell, ...]] = []
+    for name, fmt in WEIGHT_FORMATS.items():
+        r = evaluate(scenario.replace(weight_format=name))
+        m, d = r.memory, r.decode
+        bits = 8 * m.weights_bytes / scenario.model_spec.n_params
+        ridge = intensities(r.scenario, r).ridge
+        label = f"as released: {r.scenario.weight_format_spec.label}" if name == "native" else fmt.label
+        if exact:
+            rows.append((name, m.weights_bytes, bits, m.max_batch, d.tokens_per_s, ridge))
+        else:
+            fits = "no limit" if m.max_batch is None else integer(m.max_batch)
+            size, speed = format_bytes(m.weights_bytes, unit), format_rate(d.tokens_per_s)
+            rows.append((label, size, significant(bits), fits, speed, significant(ridge)))
+    return header, rows
+
+
+def component_rows(scenario: Scenario, unit: Unit) -> Rowset:
+    """Bytes by component: in 16 bits, and in the scenario's weight format."""
+    wide, narrow = weight_parts(scenario, "bf16"), weight_parts(scenario, scenario.weight_format)
+    header = ("component", "in 16 bits", f"in {scenario.weight_format}", "share left")
+    rows: list[tuple[Cell, ...]] = [
+        (
+            COMPONENT_WORDS[component],
+            format_bytes(size, unit),
+            format_bytes(narrow[component], unit),
+            f"{significant(100 * narrow[component] / size)} %",
+        )
+        for component, size in wide.items()
+    ]
+    return header, rows
+
+
+def expert_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+    """Experts touched and the band of ceilings at the slider's stops."""
+    header = ("users", "least", "expected", "all", "at least experts", "at expected", "every expert read")
+    moe = scenario.released_model.moe
+    rows: list[tuple[Cell, ...]] = []
+    if moe is None:
+        return header, rows
+    batches = batch_stops(scenario.batch)
+    for step in decode_sweep(scenario, batches):
+        slow = all_experts_step(scenario, step.batch)
+        if step.expected is None:
+            continue
+        touched = step.expected.experts_touched or 0.0
+        speeds = (step.tokens_per_s, step.expected.tokens_per_s, slow.tokens_per_s)
+        if exact:
+            rows.append((step.batch, moe.n_active, touched, moe.n_experts, *speeds))
+        else:
+            counts = (integer(moe.n_active), significant(touched), integer(moe.n_experts))
+            rows.append((integer(step.batch), *counts, *(format_rate(v) for v in speeds)))
+    return header, rows
+
+
+def draft_rows(scenario: Scenario, draft: ModelSpec, acceptance: float, longest: int, *, exact: bool = False) -> Rowset:
+    """Speculation against the draft length."""
+    header = ("draft length", "expected tokens", "round at least", "speed-up", "together at most")
+    rows: list[tuple[Cell, ...]] = []
+    for length in range(longest + 1):
+        found = speculate(scenario, draft, draft_length=length, acceptance=acceptance)
+        if exact:
+            rows.append((length, found.expected_tokens, found.round_s, found.speed_up, found.tokens_per_s))
+        else:
+            rows.append(
+                (
+                    length,
+                    significant(found.expected_tokens),
+                    format_seconds(found.round_s),
+                    f"× {format_ratio(found.speed_up, 3)}",
+                    format_rate(found.tokens_per_s),
+                )
+            )
+    return header, rows
+
+
+def lever_rows(fall: Waterfall, unit: Unit, *, exact: bool = False) -> Rowset:
+    """The waterfall: what each lever saves alone and after those before it, what is left, and memory."""
+    header = ("lever", "saves alone", "saves here", "left a token", "memory")
+    start = (fall.start_bytes, fall.start_memory_bytes)
+    if exact:
+        rows: list[tuple[Cell, ...]] = [("start", None, None, float(start[0]), start[1])]
+        rows += [
+            (s.label, float(s.alone_bytes), float(s.saved_bytes), float(s.after_bytes), s.memory_bytes)
+            for s in fall.steps
+        ]
+        return header, rows
+
+    def size(value: float) -> str:
+        return format_bytes(float(value), unit)
+
+    rows = [("start: nothing pulled", "", "", size(float(start[0])), size(start[1]))]
+    rows += [
+        (
+            s.label,
+            size(float(s.alone_bytes)),
+            size(float(s.saved_bytes)),
+            size(float(s.after_bytes)),
+            size(s.memory_bytes),
+        )
+        for s in fall.steps
+    ]
     return header, rows

@@ -26,6 +26,15 @@ def output_stops(output: int) -> list[int]:
     return sorted({*(2**i for i in range(15)), output})
 
 
+def block_stops(block: int) -> list[int]:
+    """Powers of two from 1 to 256, and `block` itself.
+
+    >>> block_stops(16)
+    [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    """
+    return sorted({*(2**i for i in range(9)), block})
+
+
 def context_stops(model: ModelSpec, context: int) -> list[int]:
     """Powers of two from 128 to the model's limit, the limit, and `context` itself, wherever it lies.
 

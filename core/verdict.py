@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.evaluate import Request, Result, costs, crossing_context, intensities, limits
+from core.drafting import Speculation
+from core.evaluate import Request, Result, costs, crossing_context, evaluate, intensities, limits
+from core.levers import Waterfall
 from core.model import LatentAttention
+from core.pool import Pool
 from core.scenario import Scenario
 from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural, significant
 
@@ -236,4 +239,80 @@ def request_summary(scenario: Scenario, asked: Request) -> tuple[str, ...]:
         f"The first token takes at least {format_seconds(asked.ttft_s)}{together}, each of the "
         f"{integer(asked.n_output)} after it {format_seconds(asked.tpot_s)} on average.",
         f"Decode is {format_ratio(100 * asked.decode_share, 3)} % of the request's {format_seconds(asked.total_s)}.",
+    )
+
+
+def bits_summary(result: Result, unit: Unit) -> tuple[str, ...]:
+    """What the formats shrink, and what they do not touch."""
+    s, m = result.scenario, result.memory
+    wide = evaluate(s.replace(weight_format="bf16", cache_format="bf16"))
+    weights = 100 * m.weights_bytes / wide.memory.weights_bytes
+    cache = 100 * m.kv_bytes / wide.memory.kv_bytes if wide.memory.kv_bytes else 100.0
+    bits = 8 * m.weights_bytes / s.model_spec.n_params
+    return (
+        f"Against 16 bits the weights take {significant(weights)} % ({format_bytes(m.weights_bytes, unit)}, "
+        f"{significant(bits)} bits a parameter with scales and what stays wide), the cache {significant(cache)} % "
+        f"({format_bytes(m.kv_bytes, unit)}).",
+        f"A step reads {format_bytes(result.decode.bytes_read, unit)} instead of "
+        f"{format_bytes(wide.decode.bytes_read, unit)}: together at most {format_rate(result.decode.tokens_per_s)} "
+        f"instead of {format_rate(wide.decode.tokens_per_s)}.",
+    )
+
+
+def experts_summary(result: Result, unit: Unit) -> tuple[str, ...]:
+    """How many experts a batch wakes, in words; the expectation named as an estimate."""
+    s, d = result.scenario, result.decode
+    moe = s.released_model.moe
+    if moe is None or d.expected is None:
+        return (f"{s.released_model.name} is dense: every weight is read for every token.",)
+    return (
+        f"Each token passes {moe.n_active} of {moe.n_experts} experts a layer. "
+        f"{plural(s.batch, 'user').capitalize()} touch at least {moe.n_active}, if all choose alike, and "
+        f"{significant(d.expected.experts_touched or 0)} are expected if all choose uniformly and independently.",
+        f"A step then reads {format_bytes(d.weights_read_bytes, unit)} (least) or "
+        f"{format_bytes(d.expected.weights_read_bytes, unit)} (expected) of weights; memory holds all "
+        f"{format_bytes(result.memory.weights_bytes, unit)}.",
+        "The expectation is an estimate, not a bound: measured systems have beaten it, since real tokens do not choose "
+        "uniformly. Shared experts and dense layers are always read.",
+    )
+
+
+def pool_summary(found: Pool) -> tuple[str, ...]:
+    """Who is served, and what is wasted, both ways."""
+    more = " (and more would: the drawing stops there)" if found.is_cut else ""
+    return (
+        f"Room for {integer(found.longest)} tokens each: {plural(found.reserved.n_served, 'user')}, and "
+        f"{significant(100 * found.reserved.used_share)} % of the held slots have a token. Blocks of "
+        f"{integer(found.block)}: {plural(found.paged.n_served, 'user')}{more}, and "
+        f"{significant(100 * found.paged.used_share)} %.",
+        f"A block wastes less than {plural(found.block, 'slot')} a request: here "
+        f"{significant(found.paged.wasted_tokens / max(1, found.paged.n_served))} on average.",
+    )
+
+
+def speculation_summary(found: Speculation, unit: Unit) -> tuple[str, ...]:
+    """What speculation brings and costs."""
+    verdict_word = "pays" if found.speed_up > 1 else "does not pay"
+    why = (
+        "the verifying pass is bound by arithmetic, so its extra tokens are not free"
+        if found.verify.bound_by == "compute"
+        else "the verifying pass is bound by memory, so its extra tokens cost no time"
+    )
+    extra = found.draft_weights_bytes + found.draft_kv_bytes
+    return (
+        f"With {plural(found.draft_length, 'drafted token')} a pass yields {significant(found.expected_tokens)} "
+        f"tokens a user: × {format_ratio(found.speed_up, 3)}, at most {format_rate(found.tokens_per_s)} together. It "
+        f"{verdict_word}: {why}.",
+        f"The draft model takes {format_bytes(extra, unit)} of memory with its cache.",
+    )
+
+
+def levers_summary(fall: Waterfall, unit: Unit) -> tuple[str, ...]:
+    """From the plain start to every lever, in words."""
+    factor = float(fall.start_bytes / fall.end_bytes)
+    first = fall.steps[0]
+    return (
+        f"From {format_bytes(float(fall.start_bytes), unit)} to {format_bytes(float(fall.end_bytes), unit)} a token: "
+        f"{format_ratio(factor, 3)} times fewer. The strongest lever alone is {first.label}, "
+        f"{format_ratio(first.factor, 3)} times.",
     )

@@ -44,6 +44,11 @@ class View:
     seed: int = NUMBERS["seed"][2]
 
     @property
+    def accepted(self) -> float:
+        """Share of the drafted tokens that is accepted."""
+        return self.acceptance / 100
+
+    @property
     def draft_model(self) -> ModelSpec | None:
         """The draft model that is meant; None when there is none to pick.
 

@@ -47,6 +47,15 @@ def key_figures(derivations: Sequence[Derivation]) -> None:
     st.html(f'<div class="figures">{rows}</div>')
 
 
+def legend(entries: Sequence[tuple[str, str]]) -> None:
+    """Colours with their words, for pictures whose parts are too small to label."""
+    marks = "".join(
+        f'<span class="mark"><i style="background:{escaped(color)}"></i>{escaped(words)}</span>'
+        for color, words in entries
+    )
+    st.html(f'<div class="legend">{marks}</div>')
+
+
 def arithmetic(derivations: Sequence[Derivation]) -> None:
     """Each figure as words and symbols, then with the numbers in; long lines wrap."""
     rows = "".join(

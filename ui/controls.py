@@ -9,13 +9,14 @@ from typing import Protocol
 import streamlit as st
 
 from core.catalog import gpus, models
+from core.drafting import draft_models
 from core.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.gpu import GpuSpec
 from core.model import ModelSpec
 from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, RELEASED, RESERVE_MAX, SPLIT_LABELS, SPLITS, Scenario
-from core.stops import batch_stops, context_stops, output_stops
+from core.stops import batch_stops, block_stops, context_stops, output_stops
 from core.units import UNITS, integer
-from core.view import View
+from core.view import AUTO, NO_DRAFT, NUMBERS, View
 from ui import shell
 
 
@@ -203,6 +204,59 @@ def skip_embedding(view: View) -> None:
     )
 
 
+def draft(view: View) -> None:
+    """The draft model, from the target's family."""
+    choices = draft_models(view.scenario.released_model)
+    names = {AUTO: f"smallest: {choices[0].name}" if choices else "none of this family", NO_DRAFT: "none"}
+    names |= {m.slug: m.name for m in choices}
+    names.setdefault(view.draft, f"{view.draft}: not of this family, the smallest drafts")
+    st.selectbox(
+        "Draft model", list(names), format_func=names.__getitem__, key=shell.live("draft"), on_change=shell.touch
+    )
+
+
+def draft_length(view: View) -> None:
+    """Tokens drafted a round."""
+    low, high, _ = NUMBERS["draft_length"]
+    st.slider("Draft length (tokens)", low, high, key=shell.live("draft_length"), on_change=shell.touch)
+
+
+def acceptance(view: View) -> None:
+    """Share of the drafted tokens that the target accepts."""
+    low, high, _ = NUMBERS["acceptance"]
+    st.slider("Accepted (%)", low, high, key=shell.live("acceptance"), on_change=shell.touch)
+
+
+def block(view: View) -> None:
+    """Tokens a block of the cache holds."""
+    st.select_slider("Block (tokens)", block_stops(view.block), key=shell.live("block"), on_change=shell.touch)
+
+
+def mean(view: View) -> None:
+    """Mean length of the requests."""
+    low, high, _ = NUMBERS["mean"]
+    st.slider("Mean length (% of the longest)", low, high, key=shell.live("mean"), on_change=shell.touch)
+
+
+def spread(view: View) -> None:
+    """Spread of the lengths."""
+    low, high, _ = NUMBERS["spread"]
+    st.slider(
+        "Spread of the lengths (%)",
+        low,
+        high,
+        key=shell.live("spread"),
+        on_change=shell.touch,
+        help="Standard deviation of the logarithm of a length: 0 makes all requests equal.",
+    )
+
+
+def seed(view: View) -> None:
+    """Which draw of lengths."""
+    low, high, _ = NUMBERS["seed"]
+    st.number_input("Draw", low, high, step=1, key=shell.live("seed"), on_change=shell.touch)
+
+
 def _exact(field: str) -> None:
     value = st.session_state[f"exact_{field}"]
     if value is not None:
@@ -254,8 +308,8 @@ def row(view: View, *controls: Control, widths: Sequence[float] | None = None) -
             control(view)
 
 
-def more(*shown: Control) -> Control:
-    """The popover with every control that a page does not show.
+def more(*shown: Control, extra: Sequence[Control] = ()) -> Control:
+    """The popover with every control that a page does not show, and those of this page alone first.
 
     Its widgets are drawn only while it is open. A browser builds them when it first opens, and would send the defaults
     that it then shows, not the values seeded in a run before.
@@ -264,7 +318,7 @@ def more(*shown: Control) -> Control:
 
     def draw(view: View) -> None:
         box = st.popover("More assumptions", width="stretch", key="more", on_change=shell.touch)
-        hidden = [control for control in ALL if control not in shown]
+        hidden = [*extra, *(control for control in ALL if control not in shown)]
         if not box.open:
             shell.hide(control.__name__ for control in hidden)
             return

@@ -38,6 +38,8 @@ _CSS = """
 .figures div { border-left: 4px solid currentColor; padding: 0 0 0 .7rem; }
 .figures b { display: block; font-size: 1.5rem; line-height: 1.15; }
 .figures span { font-size: .9rem; overflow-wrap: anywhere; }
+.legend .mark { margin-right: 1.2rem; white-space: nowrap; }
+.legend i { display: inline-block; width: 1em; height: 1em; border: 1px solid #767676; margin-right: .4em; }
 dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 .sums dt { font-weight: 600; margin-top: .55rem; }
 .sums dd { overflow-wrap: anywhere; line-height: 1.4; }

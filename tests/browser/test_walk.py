@@ -59,10 +59,10 @@ class Explorer:
         self.server = server
         page.set_default_timeout(TIMEOUT_MS)
 
-    def open(self, view: View | None = None) -> None:
+    def open(self, view: View | None = None, path: str = "") -> None:
         query = f"?{urlencode(view.to_query())}" if view else ""
-        self.page.goto(f"{self.server}/{query}")
-        self.settle()
+        self.page.goto(f"{self.server}/{path}{query}")
+        self.settle(None if path else 2)
 
     def settle(self, charts: int | None = 2) -> None:
         """Until the script rests and the charts are drawn; None: however many there are."""
@@ -71,7 +71,8 @@ class Explorer:
             """([plots, n]) => {
                 const all = [...document.querySelectorAll(plots)];
                 const loading = document.querySelector('[data-testid=stSkeleton]');
-                return !loading && all.every(plot => plot.querySelector('.trace')) && (n === null || all.length === n);
+                const drawn = all.every(plot => plot.querySelector('.trace, .hm'));
+                return !loading && drawn && (n === null || all.length === n);
             }""",
             arg=[PLOTS, charts],
         )
@@ -356,3 +357,32 @@ def test_it_fits_the_screen(tab: Explorer, screenshot: Screenshot, screen: tuple
     page.set_viewport_size({"width": width, "height": page.get_by_test_id("stMain").evaluate("e => e.scrollHeight")})
     tab.settle()
     screenshot(page, f"home-{width}x{height}-{scheme}-whole")
+
+
+def test_the_lessons_lead_from_one_to_the_next(tab: Explorer, screenshot: Screenshot) -> None:
+    """By their "Next" links, from the first lesson back home: the scenario goes along, every picture is drawn."""
+    first = lessons.LESSONS[0].page
+    tab.open(UNUSUAL, path=PurePath(lessons.page(first).file).stem)
+    asked = tab.query
+    slug = first
+    while slug != "home":
+        screenshot(tab.page, f"next-{slug}")
+        following = lessons.page(lessons.lesson(slug).next_page)
+        tab.page.get_by_role("link", name=f"Next: {following.question}").click()
+        tab.page.get_by_role("heading", level=1).wait_for()
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(
+            "How Big Is the Cache?" if following.slug == "home" else following.question
+        )
+        tab.settle(None)
+        assert tab.query == asked
+        expect(tab.page.get_by_test_id("stException")).to_have_count(0)
+        slug = following.slug
+
+
+def test_predict_then_reveal_by_keyboard(tab: Explorer) -> None:
+    tab.open(SHORT, path="longer_context")
+    choices = tab.page.get_by_role("radiogroup").first.get_by_role("radio")
+    expect(tab.page.get_by_text("Choose first, then see.")).to_be_visible()
+    choices.first.focus()
+    tab.page.keyboard.press("Space")
+    expect(tab.page.get_by_text("As you predicted:").or_(tab.page.get_by_text("Not quite:"))).to_be_visible()

@@ -6,9 +6,23 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from core.derivation import Derivation, memory_derivations, prefill_derivations, speed_derivations
+from core.derivation import (
+    Derivation,
+    intensity_derivations,
+    memory_derivations,
+    paging_derivations,
+    prefill_derivations,
+    speculation_derivations,
+    speed_derivations,
+    waterfall_derivations,
+)
+from core.drafting import draft_models, speculate
 from core.evaluate import evaluate
+from core.levers import waterfall
+from core.pool import pool
+from core.predict import view_plan
 from core.scenario import Scenario
+from core.view import View
 from tests.strategies import scenarios
 
 CASES = [
@@ -23,7 +37,16 @@ CASES = [
 
 def all_derivations(scenario: Scenario) -> list[Derivation]:
     result = evaluate(scenario)
-    return memory_derivations(result) + speed_derivations(result) + prefill_derivations(result)
+    found = memory_derivations(result) + speed_derivations(result) + prefill_derivations(result)
+    found += intensity_derivations(result)
+    view = View(scenario)
+    shared = pool(view)
+    if shared is not None:
+        found += paging_derivations(shared)
+    drafts = draft_models(scenario.released_model)
+    if drafts:
+        found += speculation_derivations(speculate(scenario, drafts[0], draft_length=5, acceptance=0.8))
+    return found + waterfall_derivations(waterfall(view_plan(view)))
 
 
 @given(scenarios())
@@ -39,10 +62,17 @@ SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "µ": 1e
 
 def calculator(text: str) -> float:
     """Reads a printed line as a student would type it into a calculator."""
-    text = text.replace(",", "").replace("×", "*").replace("−", "-").replace(" %", "/100")
+    text = (
+        text.removeprefix("× ")
+        .replace("FLOP/byte", "")
+        .replace(",", "")
+        .replace("×", "*")
+        .replace("−", "-")
+        .replace(" %", "/100")
+    )
     text = re.sub(r"whole part of \(", "math.floor(", text)
     scaled = re.sub(
-        r"([\d.]+) ([kMGTPmµn])?(?:B/s|B|FLOP/s|FLOP|s|tokens/s|tokens|users)(?![a-z/])",
+        r"([\d.]+) ([kMGTPmµn])?(?:B/s|B|FLOP/s|FLOP|s|tokens/s|tokens|users|experts)(?![a-z/])",
         lambda m: f"({m.group(1)}*{SCALE.get(m.group(2) or '', 1)!r})",
         text,
     )

@@ -16,7 +16,7 @@ from core.model import (
 )
 from core.units import GIB, MIB
 
-SLUGS = list(models())
+SLUGS = [slug for slug, model in models().items() if model.official_params]
 
 
 def small(**changes) -> ModelSpec:

@@ -7,9 +7,14 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 
+from core.drafting import speculate
 from core.evaluate import evaluate, intensities, limits, request
+from core.levers import waterfall
+from core.pool import pool
+from core.predict import view_plan
 from core.scenario import Scenario
 from core.variants import architectures, kv_variants
+from core.view import View
 from tests.strategies import scenarios
 from ui import charts
 
@@ -24,6 +29,18 @@ def all_figures(scenario: Scenario) -> Iterator[charts.Figure]:
     yield charts.roofline_figure(result)
     yield charts.phases_figure(result)
     yield charts.request_figure(asked)
+    yield charts.formats_figure(result, "GiB")
+    if result.decode.expected is not None:
+        yield charts.experts_figure(result)
+    view = View(scenario, draft_length=3)
+    shared = pool(view)
+    if shared is not None:
+        yield charts.pool_figure(shared)
+        yield charts.shares_figure(shared)
+    if view.draft_model is not None:
+        found = speculate(scenario, view.draft_model, draft_length=3, acceptance=0.7)
+        yield charts.speculation_figure(scenario, view.draft_model, found)
+    yield charts.waterfall_figure(waterfall(view_plan(view)), "GB")
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -110,3 +127,35 @@ def test_the_step_bar_is_its_parts() -> None:
     parts = {trace["name"]: trace["x"][0] for trace in charts.step_figure(result)["data"]}
     assert parts["weights"] + parts["KV cache"] == pytest.approx(result.decode.memory_s * 1e3)
     assert parts["weights"] == pytest.approx(16.0605 / 3.35, rel=1e-4)
+
+
+def test_the_map_shows_what_is_held() -> None:
+    found = pool(View(Scenario(model="llama-3.1-8b", context=8192)))
+    assert found is not None
+    for trace, served in zip(charts.pool_figure(found)["data"], (found.reserved, found.paged), strict=True):
+        cells = [state for row in trace["z"] for state in row]
+        share = cells.count(2) / len(cells)
+        assert share == pytest.approx(served.used_tokens / found.pool_tokens, abs=0.03)
+        assert cells.count(0) / len(cells) == pytest.approx(served.free_tokens / found.pool_tokens, abs=0.01)
+
+
+def test_the_waterfall_floats_from_before_to_after() -> None:
+    fall = waterfall(view_plan(View(Scenario(batch=32))))
+    under, ends, saved, memory = charts.waterfall_figure(fall, "GB")["data"]
+    tops = [a + b + c for a, b, c in zip(under["x"], ends["x"], saved["x"], strict=True)]
+    assert tops[0] == tops[1] == pytest.approx(float(fall.start_bytes) / 1e9)  # the first lever starts at the top
+    assert tops[2] == pytest.approx(under["x"][1])  # each next one where the one before ended
+    assert ends["x"][-1] == pytest.approx(float(fall.end_bytes) / 1e9)
+    assert memory["x"][0] == pytest.approx(fall.start_memory_bytes / 1e9)
+
+
+def test_experts_band_and_its_labels() -> None:
+    figure = charts.experts_figure(evaluate(Scenario(model="mixtral-8x7b", n_gpus=2, batch=4)))
+    curves = {trace["name"]: trace for trace in figure["data"]}
+    at = curves["expected"]["x"].index(4)
+    assert curves["expected"]["y"][at] == pytest.approx(5.46875)
+    assert curves["least, all alike"]["y"][at] == 2
+    assert curves["most, no two alike"]["y"][at] == 8
+    upper, lower = curves["least experts (the bound)"]["y"], curves["every expert read"]["y"]
+    assert all(low <= high for low, high in zip(lower, upper, strict=True))
+    assert "5.47" in texts(figure)

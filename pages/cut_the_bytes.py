@@ -1,0 +1,32 @@
+"""Which lever moves this model most?"""
+
+import streamlit as st
+
+from core.derivation import waterfall_derivations
+from core.levers import waterfall
+from core.predict import view_plan
+from core.report import lever_rows
+from core.verdict import levers_summary
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("cut-the-bytes")
+shown = (controls.model, controls.batch, controls.context)
+extra = (controls.draft, controls.draft_length, controls.acceptance)
+controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+fall = waterfall(view_plan(view))
+summary = levers_summary(fall, view.unit)
+blocks.chart(charts.waterfall_figure(fall, view.unit), key="waterfall", alt=" ".join(summary))
+blocks.sentences(summary)
+st.caption(
+    "Start: one user, multi-head attention, 16 bits, every expert read, one token a pass. A lever that you have not "
+    "pulled is shown with a usual setting, named beside its bar."
+)
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+blocks.arithmetic(waterfall_derivations(fall, view.unit))
+blocks.table(*lever_rows(fall, view.unit))
+blocks.csv_button(*lever_rows(fall, view.unit, exact=True), name="levers", label="Download as CSV")
+lesson.close(view, plan)

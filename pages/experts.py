@@ -1,0 +1,31 @@
+"""How many experts does a batch wake?"""
+
+import streamlit as st
+
+from core.derivation import speed_derivations
+from core.evaluate import evaluate
+from core.report import expert_rows
+from core.verdict import experts_summary, verdict
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("experts")
+shown = (controls.model, controls.batch, controls.context)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+result = evaluate(view.scenario)
+said = verdict(result, view.unit)
+summary = experts_summary(result, view.unit)
+if result.decode.expected is not None:
+    blocks.chart(charts.experts_figure(result), key="experts", alt=" ".join(summary))
+blocks.sentences(summary)
+blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+wanted = ("weights_read", "experts_touched", "kv_read", "memory_s", "system")
+blocks.arithmetic([d for d in speed_derivations(result, view.unit) if d.key in wanted])
+if result.decode.expected is not None:
+    blocks.table(*expert_rows(view.scenario, view.unit))
+    blocks.csv_button(*expert_rows(view.scenario, view.unit, exact=True), name="experts", label="Download as CSV")
+lesson.close(view, plan)

@@ -1,0 +1,39 @@
+"""What does quantization shrink?"""
+
+import streamlit as st
+
+from core.derivation import memory_derivations, speed_derivations
+from core.evaluate import evaluate
+from core.published import SIZES
+from core.report import component_rows, format_rows
+from core.variants import ridge_rows
+from core.verdict import bits_summary, verdict
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("fewer-bits")
+shown = (controls.model, controls.weight_format, controls.cache_format)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+result = evaluate(view.scenario)
+said = verdict(result, view.unit)
+summary = bits_summary(result, view.unit)
+blocks.chart(charts.formats_figure(result, view.unit), key="formats", alt=" ".join(summary))
+blocks.sentences(summary)
+blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
+lesson.presets(plan)
+
+st.header("The arithmetic", anchor=False)
+wanted = ("weights", "kv_cache", "max_batch", "memory_s", "system")
+sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
+blocks.arithmetic([d for d in sums if d.key in wanted])
+blocks.table(*component_rows(view.scenario, view.unit))
+
+st.header("Every format on this model", anchor=False)
+blocks.table(*format_rows(view.scenario, view.unit))
+blocks.csv_button(*format_rows(view.scenario, view.unit, exact=True), name="formats", label="Download as CSV")
+st.header("The ridge that each format implies", anchor=False)
+blocks.table(*ridge_rows(view.scenario.gpu_spec.slug))
+st.header("Published sizes", anchor=False)
+blocks.table(("weights", "published", "ours", "difference", "source"), [size.row(view.unit) for size in SIZES])
+lesson.close(view, plan)

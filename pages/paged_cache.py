@@ -1,0 +1,35 @@
+"""What do reservations waste?"""
+
+import streamlit as st
+
+from core.derivation import paging_derivations
+from core.pool import pool
+from core.published import RESERVED_USE_SOURCE
+from core.verdict import pool_summary
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("paged-cache")
+shown = (controls.block, controls.mean, controls.spread)
+extra = (controls.seed,)
+controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+found = pool(view)
+if found is None:
+    blocks.sentences([plan.prediction.nothing(view)])
+else:
+    summary = pool_summary(found)
+    blocks.chart(charts.pool_figure(found), key="pool", alt=" ".join(summary))
+    blocks.legend(charts.POOL_KEY)
+    blocks.chart(charts.shares_figure(found), key="shares", alt=summary[0])
+    blocks.sentences(summary)
+    st.caption(f"Dashed: where systems that reserve were measured ({RESERVED_USE_SOURCE}).")
+lesson.presets(plan)
+
+if found is not None:
+    st.header("The arithmetic", anchor=False)
+    blocks.arithmetic(paging_derivations(found))
+    header = ("figure", "reserved", "in blocks", "factor")
+    blocks.table(header, found.rows(view.unit))
+    blocks.csv_button(header, found.rows(view.unit), name="pages", label="Download as CSV")
+lesson.close(view, plan)

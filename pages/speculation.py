@@ -1,0 +1,34 @@
+"""More than one token per read?"""
+
+import streamlit as st
+
+from core.derivation import speculation_derivations
+from core.drafting import speculate
+from core.report import draft_rows
+from core.verdict import speculation_summary
+from core.view import NUMBERS
+from ui import blocks, charts, controls, lesson
+
+view, plan = lesson.open_lesson("speculation")
+shown = (controls.draft_length, controls.acceptance, controls.batch)
+extra = (controls.draft,)
+controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.predict(view, plan)
+
+draft = view.draft_model
+if draft is None:
+    blocks.sentences([plan.prediction.nothing(view)])
+    lesson.presets(plan)
+else:
+    found = speculate(view.scenario, draft, draft_length=view.draft_length, acceptance=view.accepted)
+    summary = speculation_summary(found, view.unit)
+    blocks.chart(charts.speculation_figure(view.scenario, draft, found), key="speculation", alt=" ".join(summary))
+    blocks.sentences([f"{draft.name} drafts for {view.scenario.released_model.name}.", *summary])
+    lesson.presets(plan)
+    st.header("The arithmetic", anchor=False)
+    blocks.arithmetic(speculation_derivations(found))
+    longest = NUMBERS["draft_length"][1]
+    blocks.table(*draft_rows(view.scenario, draft, view.accepted, longest))
+    rows = draft_rows(view.scenario, draft, view.accepted, longest, exact=True)
+    blocks.csv_button(*rows, name="speculation", label="Download as CSV")
+lesson.close(view, plan)
