@@ -124,6 +124,7 @@ def kv_heads(view: View) -> None:
     released_model = view.scenario.released_model
     released = " and ".join(map(str, released_model.released_kv_heads))
     if len(released_model.kv_head_options) < 2:
+        shell.hide(["kv_heads"])
         reason = "none to set: MLA keeps one latent for all heads" if not released else f"{released}, the only choice"
         st.selectbox(
             "KV heads",

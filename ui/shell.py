@@ -103,9 +103,14 @@ def hide(keys: Iterable[str]) -> None:
 
 
 def seed(view: View) -> None:
-    """Refill the widget keys from a view, writing only those that differ."""
+    """Refill the widget keys from a view.
+
+    A live widget's key is written only where it differs. The others are always written: a browser that builds a widget
+    anew (another page, an opened popover) shows a value only if this very run has set it.
+    """
+    known = st.session_state.get(_LIVE, ())
     for key, value in widget_values(view).items():
-        if st.session_state.get(key) != value:
+        if key not in known or st.session_state.get(key) != value:
             st.session_state[key] = value
 
 

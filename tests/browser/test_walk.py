@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import lessons
+from core.predict import ask
 from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
@@ -376,13 +377,36 @@ def test_the_lessons_lead_from_one_to_the_next(tab: Explorer, screenshot: Screen
         tab.settle(None)
         assert tab.query == asked
         expect(tab.page.get_by_test_id("stException")).to_have_count(0)
+        # Not only the URL: what the widgets show must have come along too.
+        for label, shown in (("Users", "33"), ("Context length", "20,001"), ("Prompt length", "20,001")):
+            for slider in tab.slider(label).all():
+                expect(slider).to_have_attribute("aria-valuetext", shown)
+        for model in tab.page.get_by_role("combobox", name="Model", exact=True).all():
+            expect(model).to_have_value("Llama 3.1 70B")
+        expect(tab.page.get_by_role("radio", name="GiB", exact=True)).to_be_checked()
         slug = following.slug
 
 
 def test_predict_then_reveal_by_keyboard(tab: Explorer) -> None:
     tab.open(SHORT, path="longer_context")
-    choices = tab.page.get_by_role("radiogroup").first.get_by_role("radio")
+    asked = ask(lessons.lesson("longer-context").prediction, SHORT)
+    assert asked is not None
     expect(tab.page.get_by_text("Choose first, then see.")).to_be_visible()
-    choices.first.focus()
-    tab.page.keyboard.press("Space")
-    expect(tab.page.get_by_text("As you predicted:").or_(tab.page.get_by_text("Not quite:"))).to_be_visible()
+    tab.press(tab.page.get_by_role("radio", name=asked.claims[asked.right]), "Space")
+    expect(tab.page.get_by_text("As you predicted:")).to_be_visible()
+    tab.press(tab.page.get_by_role("radio", name=asked.claims[asked.right - 1]), "Space")
+    expect(tab.page.get_by_text("Not quite:")).to_be_visible()
+
+
+def test_a_control_that_went_away_comes_back_with_its_value(tab: Explorer) -> None:
+    tab.open(SHORT)
+    heads = tab.slider("KV heads")
+    expect(heads).to_have_attribute("aria-valuetext", "8 (released)")
+    with tab.turning(model="deepseek-v3"):
+        tab.choose("Model", "DeepSeek-V3 / R1")
+    expect(heads).to_have_count(0)
+    with tab.turning(model="llama-3-8b"):
+        tab.choose("Model", "Llama 3 8B")
+    expect(heads).to_have_attribute("aria-valuetext", "8 (released)")
+    with tab.turning(kv_heads="16"):
+        tab.press(heads, "ArrowRight")
