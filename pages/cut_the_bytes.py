@@ -17,7 +17,8 @@ lesson.predict(view, plan)
 
 fall = waterfall(view_plan(view))
 summary = levers_summary(fall, view.unit)
-blocks.chart(charts.waterfall_figure(fall, view.unit), key="waterfall", alt=" ".join(summary))
+figures = (charts.waterfall_figure(fall, view.unit), charts.lever_memory_figure(fall, view.unit))
+blocks.side_by_side(figures, key="waterfall", alt=" ".join(summary), widths=(3, 2))
 blocks.sentences(summary)
 st.caption(
     "Start: one user, multi-head attention, 16 bits, every expert read, one token a pass. A lever that you have not "

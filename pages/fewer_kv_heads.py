@@ -23,7 +23,7 @@ result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 variants = kv_variants(view.scenario)
 summary = heads_summary(variants, view.unit)
-blocks.chart(charts.kv_variants_figure(variants, view.unit), key="variants", alt=summary)
+blocks.side_by_side(charts.kv_variants_figures(variants, view.unit), key="variants", alt=summary)
 blocks.sentences([summary])
 blocks.sentences([*said.memory, *said.cautions], small=True)
 lesson.presets(plan)
@@ -38,12 +38,11 @@ blocks.csv_button(*variant_rows(variants, view.unit, exact=True), name="kv-heads
 
 st.header("Other ways to a smaller cache", anchor=False)
 together, own = architectures(COMMON_CONTEXT), architectures(None)
-panels = ((f"one sequence of {integer(COMMON_CONTEXT)} tokens", together), ("each model's own full context", own))
-blocks.chart(
-    charts.architectures_figure(panels, view.unit),
-    key="architectures",
-    alt="Cache of one sequence by kind of layer for six architectures; the table beneath has the numbers.",
+figures = (
+    charts.architectures_figure(f"one sequence of {integer(COMMON_CONTEXT)} tokens", together, view.unit),
+    charts.architectures_figure("each model's own full context", own, view.unit),
 )
+blocks.side_by_side(figures, key="architectures", alt=ARCHITECTURES_ALT)
 blocks.table(*architecture_rows(together, own, view.unit))
 
 st.header("What was measured first", anchor=False)

@@ -19,7 +19,7 @@ if found is None:
     blocks.sentences([plan.prediction.nothing(view)])
 else:
     summary = pool_summary(found)
-    blocks.chart(charts.pool_figure(found), key="pool", alt=" ".join(summary))
+    blocks.side_by_side(charts.pool_figures(found), key="pool", alt=" ".join(summary))
     blocks.legend(charts.POOL_KEY)
     blocks.chart(charts.shares_figure(found), key="shares", alt=summary[0])
     blocks.sentences(summary)

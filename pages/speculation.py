@@ -22,7 +22,8 @@ if draft is None:
 else:
     found = speculate(view.scenario, draft, draft_length=view.draft_length, acceptance=view.accepted)
     summary = speculation_summary(found, view.unit)
-    blocks.chart(charts.speculation_figure(view.scenario, draft, found), key="speculation", alt=" ".join(summary))
+    figures = (charts.expected_tokens_figure(found), *charts.speed_up_figures(view.scenario, draft, found))
+    blocks.side_by_side(figures, key="speculation", alt=" ".join(summary))
     blocks.sentences([f"{draft.name} drafts for {view.scenario.released_model.name}.", *summary])
     lesson.presets(plan)
     st.header("The arithmetic", anchor=False)

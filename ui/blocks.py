@@ -25,6 +25,16 @@ def chart(figure: charts.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=charts.CONFIG)
 
 
+def side_by_side(
+    figures: Sequence[charts.Figure], *, key: str, alt: str, widths: Sequence[float] | None = None
+) -> None:
+    """Pictures in one row, beneath each other on a phone. The first carries the words, the others a reference to it."""
+    for number, (column, figure) in enumerate(zip(st.columns(widths or len(figures)), figures, strict=True)):
+        with column:
+            title = figure["layout"]["annotations"][0]["text"].removeprefix("<b>").removesuffix("</b>")
+            chart(figure, key=f"{key}_{number}", alt=f"{title}. {alt}")
+
+
 def verdict(said: Verdict) -> None:
     """The verdict in words: headline first, cautions small."""
     body = " ".join(escaped(sentence) for sentence in said.memory)

@@ -30,8 +30,8 @@ _CSS = """
 .stMainBlockContainer h3 { font-size: 1.15rem; padding: .3rem 0 0; }
 [data-testid=stVerticalBlock] { gap: .5rem; }
 [data-testid=stButtonGroup] button { min-height: 2.5rem; }
-.js-plotly-plot .xtick text, .js-plotly-plot .ytick text, .js-plotly-plot .xtitle, .js-plotly-plot .ytitle,
-.js-plotly-plot .annotation-text, .js-plotly-plot .bartext-outside { fill: currentColor !important; }
+.js-plotly-plot g[class$=tick] text, .js-plotly-plot text[class$=title], .js-plotly-plot .annotation-text,
+.js-plotly-plot .bartext-outside { fill: currentColor !important; }
 .verdict { font-size: 1.12rem; line-height: 1.4; }
 .verdict strong { font-size: 1.22rem; }
 .figures { display: grid; gap: .45rem; }

@@ -14,15 +14,15 @@ from core.view import View
 from tests.harness import assert_sound, open_app, query, text
 
 CHARTS = {
-    "fewer-kv-heads": 2,
+    "fewer-kv-heads": 4,
     "longer-context": 1,
     "more-users": 2,
     "two-phases": 3,
-    "fewer-bits": 1,
-    "experts": 1,
-    "paged-cache": 2,
-    "speculation": 1,
-    "cut-the-bytes": 1,
+    "fewer-bits": 2,
+    "experts": 2,
+    "paged-cache": 3,
+    "speculation": 3,
+    "cut-the-bytes": 2,
 }
 
 

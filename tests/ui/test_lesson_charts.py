@@ -22,7 +22,7 @@ from ui import charts
 def all_figures(scenario: Scenario) -> Iterator[charts.Figure]:
     result = evaluate(scenario)
     asked = request(scenario, 100)
-    yield charts.kv_variants_figure(kv_variants(scenario), "GB")
+    yield from charts.kv_variants_figures(kv_variants(scenario), "GB")
     yield charts.context_figure(result, "GiB")
     yield charts.users_figure(result)
     yield charts.step_figure(result)
@@ -30,17 +30,22 @@ def all_figures(scenario: Scenario) -> Iterator[charts.Figure]:
     yield charts.phases_figure(result)
     yield charts.request_figure(asked)
     yield charts.formats_figure(result, "GiB")
+    yield charts.cache_formats_figure(result, "GiB")
     if result.decode.expected is not None:
         yield charts.experts_figure(result)
+        yield charts.experts_ceiling_figure(result)
     view = View(scenario, draft_length=3)
     shared = pool(view)
     if shared is not None:
-        yield charts.pool_figure(shared)
+        yield from charts.pool_figures(shared)
         yield charts.shares_figure(shared)
     if view.draft_model is not None:
         found = speculate(scenario, view.draft_model, draft_length=3, acceptance=0.7)
-        yield charts.speculation_figure(scenario, view.draft_model, found)
-    yield charts.waterfall_figure(waterfall(view_plan(view)), "GB")
+        yield charts.expected_tokens_figure(found)
+        yield from charts.speed_up_figures(scenario, view.draft_model, found)
+    fall = waterfall(view_plan(view))
+    yield charts.waterfall_figure(fall, "GB")
+    yield charts.lever_memory_figure(fall, "GB")
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -67,15 +72,15 @@ def texts(figure: charts.Figure) -> str:
 
 
 def test_variants_share_one_axis() -> None:
-    figure = charts.kv_variants_figure(kv_variants(Scenario(batch=32, kv_heads=4)), "GB")
+    both = charts.kv_variants_figures(kv_variants(Scenario(batch=32, kv_heads=4)), "GB")
     rows = ["MHA, 32", "released, 8", "yours, 4", "MQA, 1"]
-    assert all(trace["y"] == rows for trace in figure["data"])
-    cache = figure["data"][0]["x"]
+    assert all(trace["y"] == rows and trace["yaxis"] == "y" for figure in both for trace in figure["data"])
+    cache = both[0]["data"][0]["x"]
     assert [round(cache[0] / value) for value in cache] == [1, 4, 8, 32]
 
 
 def test_architectures_show_each_kind() -> None:
-    figure = charts.architectures_figure((("a", architectures(2048)), ("b", architectures(None))), "GB")
+    figure = charts.architectures_figure("full context", architectures(None), "GB")
     go.Figure(figure["data"], figure["layout"])
     kinds = {trace["name"] for trace in figure["data"]}
     assert {"MHA", "GQA", "MQA", "MLA", "GQA, window 1,024", "linear (gated DeltaNet)"} <= kinds
@@ -132,8 +137,8 @@ def test_the_step_bar_is_its_parts() -> None:
 def test_the_map_shows_what_is_held() -> None:
     found = pool(View(Scenario(model="llama-3.1-8b", context=8192)))
     assert found is not None
-    for trace, served in zip(charts.pool_figure(found)["data"], (found.reserved, found.paged), strict=True):
-        cells = [state for row in trace["z"] for state in row]
+    for figure, served in zip(charts.pool_figures(found), (found.reserved, found.paged), strict=True):
+        cells = [state for row in figure["data"][0]["z"] for state in row]
         share = cells.count(2) / len(cells)
         assert share == pytest.approx(served.used_tokens / found.pool_tokens, abs=0.03)
         assert cells.count(0) / len(cells) == pytest.approx(served.free_tokens / found.pool_tokens, abs=0.01)
@@ -141,7 +146,8 @@ def test_the_map_shows_what_is_held() -> None:
 
 def test_the_waterfall_floats_from_before_to_after() -> None:
     fall = waterfall(view_plan(View(Scenario(batch=32))))
-    under, ends, saved, memory = charts.waterfall_figure(fall, "GB")["data"]
+    under, ends, saved = charts.waterfall_figure(fall, "GB")["data"]
+    (memory,) = charts.lever_memory_figure(fall, "GB")["data"]
     tops = [a + b + c for a, b, c in zip(under["x"], ends["x"], saved["x"], strict=True)]
     assert tops[0] == tops[1] == pytest.approx(float(fall.start_bytes) / 1e9)  # the first lever starts at the top
     assert tops[2] == pytest.approx(under["x"][1])  # each next one where the one before ended
@@ -150,8 +156,10 @@ def test_the_waterfall_floats_from_before_to_after() -> None:
 
 
 def test_experts_band_and_its_labels() -> None:
-    figure = charts.experts_figure(evaluate(Scenario(model="mixtral-8x7b", n_gpus=2, batch=4)))
-    curves = {trace["name"]: trace for trace in figure["data"]}
+    result = evaluate(Scenario(model="mixtral-8x7b", n_gpus=2, batch=4))
+    figure = charts.experts_figure(result)
+    both = (figure, charts.experts_ceiling_figure(result))
+    curves = {trace["name"]: trace for one in both for trace in one["data"]}
     at = curves["expected"]["x"].index(4)
     assert curves["expected"]["y"][at] == pytest.approx(5.46875)
     assert curves["least, all alike"]["y"][at] == 2

@@ -1,15 +1,15 @@
 """`Result -> figure`, one module per page; no streamlit here."""
 
 from ui.charts.base import CONFIG, Figure
-from ui.charts.bits import formats_figure
+from ui.charts.bits import cache_formats_figure, formats_figure
 from ui.charts.context import context_figure
-from ui.charts.experts import experts_figure
-from ui.charts.heads import architectures_figure, kv_variants_figure
+from ui.charts.experts import experts_ceiling_figure, experts_figure
+from ui.charts.heads import architectures_figure, kv_variants_figures
 from ui.charts.home import ceiling_chart, memory_bar
-from ui.charts.levers import waterfall_figure
-from ui.charts.paging import POOL_KEY, pool_figure, shares_figure
+from ui.charts.levers import lever_memory_figure, waterfall_figure
+from ui.charts.paging import POOL_KEY, pool_figures, shares_figure
 from ui.charts.phases import phases_figure, request_figure, roofline_figure
-from ui.charts.speculation import speculation_figure
+from ui.charts.speculation import expected_tokens_figure, speed_up_figures
 from ui.charts.users import step_figure, users_figure
 
 __all__ = [
@@ -17,18 +17,22 @@ __all__ = [
     "POOL_KEY",
     "Figure",
     "architectures_figure",
+    "cache_formats_figure",
     "ceiling_chart",
     "context_figure",
+    "expected_tokens_figure",
+    "experts_ceiling_figure",
     "experts_figure",
     "formats_figure",
-    "kv_variants_figure",
+    "kv_variants_figures",
+    "lever_memory_figure",
     "memory_bar",
     "phases_figure",
-    "pool_figure",
+    "pool_figures",
     "request_figure",
     "roofline_figure",
     "shares_figure",
-    "speculation_figure",
+    "speed_up_figures",
     "step_figure",
     "users_figure",
     "waterfall_figure",

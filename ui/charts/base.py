@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ui import palette
@@ -155,3 +156,44 @@ def panel_titles(titles: Sequence[str], domains: Sequence[tuple[float, float]]) 
         note(low, 1, f"<b>{title}</b>", xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4)
         for title, (low, _) in zip(titles, domains, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture of horizontal bars, to stand alone or beside others that share its rows."""
+
+    title: str
+    traces: Sequence[dict[str, Any]]
+    x_axis: dict[str, Any]
+    shapes: Sequence[dict[str, Any]] = ()
+
+
+GAP = 0.06
+
+
+def rows_figure(panels: Sequence[Panel], height: int) -> Figure:
+    """Panels side by side over the same rows. Few of them: a phone shows all it is given in its width."""
+    width = (1 - GAP * (len(panels) - 1)) / len(panels)
+    data: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(len(panels))]
+    for number, (panel, domain) in enumerate(zip(panels, domains, strict=True)):
+        name = f"x{number + 1}" if number else "x"
+        data += [trace | {"xaxis": name, "yaxis": "y"} for trace in panel.traces]
+        shapes += [shape | {"xref": name} for shape in panel.shapes]
+        axes[f"xaxis{name[1:]}"] = panel.x_axis | {"domain": list(domain), "anchor": "y"}
+    return {
+        "data": data,
+        "layout": layout(
+            barmode="stack",
+            bargap=0.22,
+            height=height,
+            margin={"l": 8, "r": 8, "t": 34, "b": 8},
+            uniformtext={"mode": "hide", "minsize": FONT_SIZE - 3},
+            annotations=panel_titles([panel.title for panel in panels], domains),
+            shapes=shapes,
+            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+            **axes,
+        ),
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from core.evaluate import Result, all_experts_step, decode_sweep
 from core.units import format_rate, significant
@@ -10,87 +11,99 @@ from ui import palette
 from ui.charts.base import Figure, axis, dot, layout, line, note, panel_titles, rule
 from ui.charts.home import USER_HOVER, batch_axis, batch_grid, decades, memory_edge
 
-_DOMAINS = ((0.0, 0.47), (0.55, 1.0))
 _HOVER = "%{x:,} users: %{y:,.2f} experts<extra>%{fullData.name}</extra>"
+HEIGHT = 320
+
+
+def _grid(result: Result) -> list[int]:
+    return sorted({*batch_grid(result.scenario.batch), result.scenario.batch})
+
+
+def _beside(result: Result, x_range: list[float]) -> dict[str, Any]:
+    left = math.log10(result.scenario.batch) > sum(x_range) / 2
+    return {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
+
+
+def _figure(title: str, **changes: Any) -> dict[str, Any]:
+    notes = [*panel_titles((title,), ((0.0, 1.0),)), *changes.pop("annotations")]
+    return layout(height=HEIGHT, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
 
 
 def experts_figure(result: Result) -> Figure:
-    """Left: experts touched a layer, least, expected and all. Right: the ceiling that each reading gives."""
-    s, d = result.scenario, result.decode
-    moe = s.released_model.moe
-    if moe is None or d.expected is None:
+    """Experts touched a layer against users: least, expected, most and all there are."""
+    s, moe, expected = result.scenario, result.scenario.released_model.moe, result.decode.expected
+    if moe is None or expected is None:
         raise ValueError(f"{s.released_model.name} has no experts to draw")
-    batches = sorted({*batch_grid(s.batch), s.batch})
-    steps = decode_sweep(s, batches)
-    least = [float(moe.n_active)] * len(batches)
+    batches = _grid(result)
+    x_axis = batch_axis(batches, title={"text": "users (batch)"})
+    x_range: list[float] = x_axis["range"]
+    touched = expected.experts_touched or 0.0
+    curve = [step.expected.experts_touched or 0.0 for step in decode_sweep(s, batches) if step.expected]
     most = [float(min(moe.n_experts, moe.n_active * b)) for b in batches]
-    expected = [step.expected.experts_touched or 0.0 for step in steps if step.expected]
+    least = [float(moe.n_active)] * len(batches)
+    annotations = [
+        note(x_range[0], moe.n_experts, f" all {moe.n_experts}", xanchor="left", yanchor="bottom"),
+        note(x_range[1], moe.n_active, f"least {moe.n_active} ", xanchor="right", yanchor="bottom"),
+        note(math.log10(s.batch), touched, f"<b>{significant(touched)}</b> expected", yshift=-16)
+        | _beside(result, x_range),
+    ]
+    return {
+        "data": [
+            line("most, no two alike", batches, most, palette.USER, "dash", hovertemplate=_HOVER),
+            line("expected", batches, curve, palette.SYSTEM, hovertemplate=_HOVER),
+            line("least, all alike", batches, least, palette.WEIGHTS, hovertemplate=_HOVER),
+            dot("you are here", s.batch, touched, palette.SYSTEM, hoverinfo="skip"),
+        ],
+        "layout": _figure(
+            "experts touched a layer",
+            annotations=annotations,
+            shapes=[rule("y", moe.n_experts, "dot")],
+            xaxis=x_axis,
+            yaxis=axis(range=[0, moe.n_experts * 1.12]),
+        ),
+    }
+
+
+def experts_ceiling_figure(result: Result) -> Figure:
+    """The ceiling as a band: least experts (the bound), expected, every expert read."""
+    s, expected = result.scenario, result.decode.expected
+    if expected is None:
+        raise ValueError(f"{s.released_model.name} has no experts to draw")
+    batches = _grid(result)
+    steps = decode_sweep(s, batches)
     upper = [step.tokens_per_s for step in steps]
     middle = [step.expected.tokens_per_s for step in steps if step.expected]
     lower = [all_experts_step(s, b).tokens_per_s for b in batches]
-    here = math.log10(s.batch)
-    x_axis = batch_axis(batches, title={"text": "users (batch)"}, domain=_DOMAINS[0])
+    x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
-    left = here > sum(x_range) / 2
-    beside = {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
-    touched = d.expected.experts_touched or 0.0
+    band = {"fill": "tonexty", "fillcolor": palette.SHADE, "hovertemplate": USER_HOVER}
     data = [
-        line("all there are", batches, [moe.n_experts] * len(batches), palette.RESERVE, "dot", hovertemplate=_HOVER),
-        line("most, no two alike", batches, most, palette.USER, "dash", hovertemplate=_HOVER),
-        line("expected", batches, expected, palette.SYSTEM, hovertemplate=_HOVER),
-        line("least, all alike", batches, least, palette.WEIGHTS, hovertemplate=_HOVER),
-        dot("you are here", s.batch, touched, palette.SYSTEM, hoverinfo="skip"),
-        line(
-            "every expert read", batches, lower, palette.USER, "dash", hovertemplate=USER_HOVER, xaxis="x2", yaxis="y2"
-        ),
-        line(
-            "least experts (the bound)",
-            batches,
-            upper,
-            palette.WEIGHTS,
-            hovertemplate=USER_HOVER,
-            xaxis="x2",
-            yaxis="y2",
-            fill="tonexty",
-            fillcolor=palette.SHADE,
-        ),
-        line("expected experts", batches, middle, palette.SYSTEM, hovertemplate=USER_HOVER, xaxis="x2", yaxis="y2"),
-        dot("you are here", s.batch, d.expected.tokens_per_s, palette.SYSTEM, hoverinfo="skip", xaxis="x2", yaxis="y2"),
+        line("every expert read", batches, lower, palette.USER, "dash", hovertemplate=USER_HOVER),
+        line("least experts (the bound)", batches, upper, palette.WEIGHTS, **band),
+        line("expected experts", batches, middle, palette.SYSTEM, hovertemplate=USER_HOVER),
+        dot("you are here", s.batch, expected.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
     ]
-    edge = result.memory.max_batch
-    shapes = [rule("y", moe.n_experts, "dot", xref="x")]
+    middle_x = batches[len(batches) // 2]
     annotations = [
-        *panel_titles(("experts touched a layer", "together, tokens/s"), _DOMAINS),
-        note(x_range[0], moe.n_experts, f" all {moe.n_experts}", xanchor="left", yanchor="bottom"),
-        note(x_range[1], moe.n_active, f"least {moe.n_active} ", xanchor="right", yanchor="bottom"),
-        note(here, touched, f"<b>{significant(touched)}</b> expected", yshift=-16) | beside,
-        note(here, math.log10(d.expected.tokens_per_s), f"<b>{format_rate(d.expected.tokens_per_s)}</b> expected",
-             xref="x2", yref="y2", yshift=-18) | beside,
-        note(x_range[0] + 0.15, math.log10(upper[0]), "bound: least experts", xref="x2", yref="y2", xanchor="left",
-             yshift=14),
-        note(x_range[1], math.log10(lower[-1]), "every expert read ", xref="x2", yref="y2", xanchor="right",
-             yshift=-22),
+        note(math.log10(s.batch), math.log10(expected.tokens_per_s), f"<b>{format_rate(expected.tokens_per_s)}</b>",
+             yshift=-18) | _beside(result, x_range),
+        note(math.log10(middle_x), math.log10(upper[len(upper) // 2]), "bound: least experts",
+             xanchor="right", yshift=16),
+        note(x_range[1], math.log10(lower[-1]), "every expert read ", xanchor="right", yshift=-22),
     ]  # fmt: skip
+    shapes: list[dict[str, Any]] = []
+    edge = result.memory.max_batch
     if edge is not None and edge < batches[-1]:
-        _, label = memory_edge(edge, x_range, batches[-1])
-        shapes.append(rule("x", max(edge, 1), color=palette.OVER, xref="x2"))
-        annotations.append(label | {"xref": "x2"})
+        more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
+        shapes += more[1:]
+        annotations.append(label)
     return {
         "data": data,
-        "layout": layout(
-            height=330,
-            margin={"l": 8, "r": 8, "t": 34, "b": 8},
-            shapes=shapes,
+        "layout": _figure(
+            "together, tokens/s",
             annotations=annotations,
+            shapes=shapes,
             xaxis=x_axis,
-            xaxis2={**x_axis, "domain": _DOMAINS[1], "anchor": "y2"},
-            yaxis=axis(range=[0, moe.n_experts * 1.12]),
-            yaxis2=axis(
-                type="log",
-                range=decades(min(lower), max(upper)),
-                dtick=1,
-                tickformat=",~r",
-                anchor="x2",
-            ),
+            yaxis=axis(type="log", range=decades(min(lower), max(upper)), dtick=1, tickformat=",~r"),
         ),
     }

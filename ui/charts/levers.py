@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.levers import Waterfall
 from core.units import Unit, format_bytes, in_unit
 from ui import palette
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, panel_titles, rule
+from ui.charts.base import Figure, Panel, axis, bars, rows_figure, rule
 
-_DOMAINS = ((0.0, 0.56), (0.62, 1.0))
-OUTSIDE_ROOM = 1.32
+OUTSIDE_ROOM = 1.4  # of the longest bar, for the label beside it
+OUTSIDE = {"textposition": "outside", "cliponaxis": False}
+ROW_PX, FRAME_PX = 44, 60
 
 
 def waterfall_figure(fall: Waterfall, unit: Unit) -> Figure:
-    """Each bar from before to after, the strongest lever first; memory with the levers up to there."""
+    """Bytes per generated token: each bar from before to after, the strongest lever first."""
     rows = ["start: nothing pulled", *(step.label for step in fall.steps), "left: every lever pulled"]
-    # What remains under each bar is drawn without colour, so the coloured part floats.
-    after = [float(fall.start_bytes), *(float(s.after_bytes) for s in fall.steps), float(fall.end_bytes)]
-    saved = [0.0, *(float(s.saved_bytes) for s in fall.steps), 0.0]
-    bases = [min(a, a + c) for a, c in zip(after, saved, strict=True)]
+    start, end = float(fall.start_bytes), float(fall.end_bytes)
+    after = [float(s.after_bytes) for s in fall.steps]
+    saved = [float(s.saved_bytes) for s in fall.steps]
+    # What remains under each bar is drawn without colour, so that the coloured part floats.
+    under = [0.0, *(min(a, a + c) for a, c in zip(after, saved, strict=True)), 0.0]
 
-    def scaled(values: list[float]) -> list[float]:
+    def scaled(values: Sequence[float]) -> list[float]:
         return [in_unit(value, unit) for value in values]
 
     def text(value: float) -> str:
         return format_bytes(value, unit)
 
-    ends = [after[0], *[0.0] * len(fall.steps), after[-1]]
-    cuts = [0.0, *[abs(c) for c in saved[1:-1]], 0.0]
-    words = ["", *(f"− {text(c)}" if c > 0 else f"+ {text(-c)}" if c else "0" for c in saved[1:-1]), ""]
+    blank = [""] * len(rows)
     invisible = {"marker": {"color": "rgba(0,0,0,0)", "line": {"width": 0}}, "hoverinfo": "skip"}
-    floating = [0.0, *bases[1:-1], 0.0]
-    memory = [float(fall.start_memory_bytes), *(float(s.memory_bytes) for s in fall.steps)]
-    memory.append(memory[-1])
-    data = [
-        bars("under", scaled(floating), rows, [""] * len(rows), palette.FREE, **invisible),
-        bars("bytes a token", scaled(ends), rows, [text(e) if e else "" for e in ends], palette.WEIGHTS,
-             textposition="outside", cliponaxis=False),
-        bars("saved", scaled(cuts), rows, words, palette.COMPUTE, pattern="\\", textposition="outside",
-             cliponaxis=False),
-        bars("memory", scaled(memory), rows, [text(m) for m in memory], palette.CACHE, pattern="/", xaxis="x2",
-             textposition="outside", cliponaxis=False),
-    ]  # fmt: skip
-    return {
-        "data": data,
-        "layout": layout(
-            barmode="stack",
-            bargap=0.22,
-            height=44 * len(rows) + 60,
-            margin={"l": 8, "r": 8, "t": 34, "b": 8},
-            font={"size": FONT_SIZE, "family": "'Source Sans', sans-serif"},
-            annotations=panel_titles(("bytes read per generated token", "memory, line: capacity"), _DOMAINS),
-            shapes=[rule("x", in_unit(fall.capacity_bytes, unit), color=palette.OVER, xref="x2")],
-            xaxis=axis(
-                range=[0, in_unit(float(fall.start_bytes), unit) * OUTSIDE_ROOM],
-                domain=_DOMAINS[0],
-                ticksuffix=f" {unit}",
-                nticks=5,
-                anchor="y",
-            ),
-            xaxis2=axis(
-                range=[0, in_unit(max(*memory, fall.capacity_bytes), unit) * OUTSIDE_ROOM],
-                domain=_DOMAINS[1],
-                ticksuffix=f" {unit}",
-                nticks=4,
-                anchor="y",
-            ),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+    nothing = [0.0] * len(fall.steps)
+    words = ["", *(f"− {text(c)}" if c > 0 else f"+ {text(-c)}" if c else "0" for c in saved), ""]
+    ends = [text(start), *[""] * len(fall.steps), text(end)]
+    traces = [
+        bars("under", scaled(under), rows, blank, palette.FREE, **invisible),
+        bars("bytes a token", scaled([start, *nothing, end]), rows, ends, palette.WEIGHTS, **OUTSIDE),
+        bars(
+            "saved", scaled([0.0, *(abs(c) for c in saved), 0.0]), rows, words, palette.COMPUTE, pattern="\\", **OUTSIDE
         ),
-    }
+    ]
+    x_axis = axis(range=[0, in_unit(start, unit) * OUTSIDE_ROOM], ticksuffix=f" {unit}", nticks=4)
+    panel = Panel("bytes read per token", traces, x_axis)
+    return rows_figure((panel,), ROW_PX * len(rows) + FRAME_PX)
+
+
+def lever_memory_figure(fall: Waterfall, unit: Unit) -> Figure:
+    """Memory in total with the levers pulled one after the other, against the capacity line."""
+    rows = ["start", *(step.label for step in fall.steps)]
+    memory = [fall.start_memory_bytes, *(s.memory_bytes for s in fall.steps)]
+    sizes = [in_unit(m, unit) for m in memory]
+    text = [format_bytes(m, unit) for m in memory]
+    trace = bars("memory", sizes, rows, text, palette.CACHE, pattern="/", **OUTSIDE)
+    capacity = in_unit(fall.capacity_bytes, unit)
+    x_axis = axis(range=[0, max(*sizes, capacity) * OUTSIDE_ROOM], ticksuffix=f" {unit}", nticks=4)
+    panel = Panel("memory, line: capacity", [trace], x_axis, [rule("x", capacity, color=palette.OVER)])
+    return rows_figure((panel,), ROW_PX * (len(rows) + 1) + FRAME_PX)

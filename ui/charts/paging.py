@@ -13,7 +13,6 @@ from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, note, panel_ti
 
 COLUMNS, ROWS = 60, 20
 USED, WASTED, FREE = 2, 1, 0
-_DOMAINS = ((0.0, 0.48), (0.52, 1.0))
 _STATES = ("free", "held, no token", "a token")
 # Three steps of one scale: free, held without a token, held with one. Their lightness differs too.
 _SCALE = [
@@ -50,42 +49,36 @@ def slot_map(served: Served) -> list[list[int]]:
     return [cells[row * COLUMNS : (row + 1) * COLUMNS] for row in range(ROWS)]
 
 
-def pool_figure(found: Pool) -> Figure:
-    """Two maps of the same memory: a token, held without one, free."""
-    data: list[dict[str, Any]] = []
-    for number, served in enumerate((found.reserved, found.paged), start=1):
-        z = slot_map(served)
-        data.append(
-            {
-                "type": "heatmap",
-                "z": z,
-                "text": [[_STATES[state] for state in row] for row in z],
-                "hovertemplate": "%{text}<extra></extra>",
-                "zmin": 0,
-                "zmax": 2,
-                "colorscale": _SCALE,
-                "showscale": False,
-                "xgap": 1,
-                "ygap": 1,
-                "xaxis": f"x{number}",
-                "yaxis": f"y{number}",
-            }
-        )
-    titles = (
-        f"reserved, {integer(found.longest)} tokens each: {integer(found.reserved.n_served)} users",
-        f"blocks of {integer(found.block)}: {integer(found.paged.n_served)} users",
-    )
-    bare = {"showticklabels": False, "showgrid": False}
+def pool_figures(found: Pool) -> tuple[Figure, Figure]:
+    """Two maps of the same memory, reserved and in blocks: a token, held without one, free."""
+    reserved = f"reserved, {integer(found.longest)} tokens each: {integer(found.reserved.n_served)} users"
+    paged = f"blocks of {integer(found.block)}: {integer(found.paged.n_served)} users"
+    return _map(found.reserved, reserved), _map(found.paged, paged)
+
+
+def _map(served: Served, title: str) -> Figure:
+    z = slot_map(served)
+    trace = {
+        "type": "heatmap",
+        "z": z,
+        "text": [[_STATES[state] for state in row] for row in z],
+        "hovertemplate": "%{text}<extra></extra>",
+        "zmin": 0,
+        "zmax": 2,
+        "colorscale": _SCALE,
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+    }
+    bare = {"showticklabels": False, "showgrid": False, "ticks": ""}
     return {
-        "data": data,
+        "data": [trace],
         "layout": layout(
-            height=270,
+            height=250,
             margin={"l": 8, "r": 8, "t": 34, "b": 8},
-            annotations=panel_titles(titles, _DOMAINS),
-            xaxis=axis(domain=_DOMAINS[0], anchor="y", **bare),
-            xaxis2=axis(domain=_DOMAINS[1], anchor="y2", **bare),
-            yaxis=axis(autorange="reversed", anchor="x", **bare),
-            yaxis2=axis(autorange="reversed", anchor="x2", **bare),
+            annotations=panel_titles((title,), ((0.0, 1.0),)),
+            xaxis=axis(**bare),
+            yaxis=axis(autorange="reversed", **bare),
         ),
     }
 
