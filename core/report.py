@@ -332,7 +332,18 @@ def component_rows(scenario: Scenario, unit: Unit) -> Rowset:
 
 def expert_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
     """Experts touched and the band of ceilings at the slider's stops."""
-    header = ("users", "least", "expected", "all", "at least experts", "at expected", "every expert read")
+    header = (
+        "users",
+        "least",
+        "expected",
+        "all",
+        "weights read, least",
+        "expected",
+        "all",
+        "together at least experts",
+        "at expected",
+        "at all",
+    )
     moe = scenario.released_model.moe
     rows: list[tuple[Cell, ...]] = []
     if moe is None:
@@ -343,12 +354,15 @@ def expert_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowse
         if step.expected is None:
             continue
         touched = step.expected.experts_touched or 0.0
-        speeds = (step.tokens_per_s, step.expected.tokens_per_s, slow.tokens_per_s)
+        readings = (step, step.expected, slow)
+        speeds = [r.tokens_per_s for r in readings]
+        sizes = [r.weights_read_bytes for r in readings]
         if exact:
-            rows.append((step.batch, moe.n_active, touched, moe.n_experts, *speeds))
+            rows.append((step.batch, moe.n_active, touched, moe.n_experts, *sizes, *speeds))
         else:
             counts = (integer(moe.n_active), significant(touched), integer(moe.n_experts))
-            rows.append((integer(step.batch), *counts, *(format_rate(v) for v in speeds)))
+            shown = (*(format_bytes(v, unit) for v in sizes), *(significant(v) for v in speeds))
+            rows.append((integer(step.batch), *counts, *shown))
     return header, rows
 
 

@@ -57,6 +57,35 @@ def test_every_preset_of_every_page(lesson: Lesson, preset: Preset) -> None:
     assert not at.info
 
 
+def ends_of(at: AppTest, kind: str, key: str) -> list[Any]:
+    """Both ends of a control as it is drawn now; nothing where the model leaves no choice."""
+    found = [widget for widget in at.get(kind) if widget.key == key]
+    if not found:
+        return []
+    widget = found[0]
+    if kind == "slider":
+        return [int(widget.min), int(widget.max)]
+    labels = [widget.options[0], widget.options[-1]]
+    if key == "kv_heads":
+        return ["released" if "released" in label else label for label in labels]
+    return [int(label.replace(",", "")) for label in labels] if kind == "select_slider" else []
+
+
+@pytest.mark.parametrize(
+    ("lesson", "preset"),
+    [(lesson, preset) for lesson in LESSONS for preset in lesson.presets],
+    ids=lambda x: x.page if isinstance(x, Lesson) else x.slug,
+)
+def test_every_preset_at_both_ends_of_the_page_s_controls(lesson: Lesson, preset: Preset) -> None:
+    at = open_lesson(lesson.page, View(preset.scenario))
+    for kind, key, _ in ENDS[lesson.page]:
+        for value in ends_of(at, kind, key):
+            getattr(at, kind)(key=key).set_value(value).run()
+            assert not at.exception
+            assert query(at)[PARAMETERS.get(key, key)] == str(value)
+            assert "nan" not in text(at).lower().split()
+
+
 ENDS: dict[str, list[tuple[str, str, tuple[Any, ...]]]] = {
     "fewer-kv-heads": [("select_slider", "batch", (1, 4096)), ("select_slider", "kv_heads", ("1", "32"))],
     "longer-context": [("select_slider", "batch", (1, 4096)), ("select_slider", "context", (128, 8192))],
