@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import lessons
 from core.predict import ask
@@ -15,13 +16,15 @@ from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
 
-pytestmark = pytest.mark.browser
+# One worker of pytest-xdist takes the whole walk: two browsers beside each other would only slow each other down.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PLOTS = ".js-plotly-plot"
 BAR, CEILING = 0, 1
 BOTH = frozenset({BAR, CEILING})
-TIMEOUT_MS = 10_000
+TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS / 2)
 
 # A power of two nowhere, a default nowhere: whatever is snapped, dropped or rounded shows.
 UNUSUAL = View(
@@ -146,8 +149,14 @@ class Explorer:
         return self.page.get_by_test_id("stPopoverButton").filter(has_text=label)
 
     def open_popover(self, label: str) -> None:
+        body = self.page.get_by_test_id("stPopoverBody")
+        self.page.wait_for_selector(IDLE)
         self.press(self.popover(label), "Enter")
-        expect(self.page.get_by_test_id("stPopoverBody")).to_be_visible()
+        try:
+            body.wait_for(timeout=TIMEOUT_MS / 6)
+        except PlaywrightTimeout:  # a rerun in that moment had replaced the button
+            self.press(self.popover(label), "Enter")
+        expect(body).to_be_visible()
         self.page.wait_for_selector(IDLE)
 
     def follow(self, question: str) -> None:
