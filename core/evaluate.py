@@ -140,11 +140,24 @@ class Limits:
     context, None where some is at every context.
     """
 
-    asymptote_tokens_per_s: float | None
+    asymptote_tokens_per_s: float | None  # what reading the caches alone allows
+    compute_cap_tokens_per_s: float  # what arithmetic alone allows
     crossover_batch: float | None
     crossover_context: float | None
     compute_bound_batch: float | None
     compute_bound_context: int | None
+
+    @property
+    def is_capped_by_memory(self) -> bool:
+        """Whether the caches, not arithmetic, cap the system for a batch without limit."""
+        return self.asymptote_tokens_per_s is not None and self.asymptote_tokens_per_s <= self.compute_cap_tokens_per_s
+
+    @property
+    def cap_tokens_per_s(self) -> float:
+        """What no batch passes."""
+        if self.asymptote_tokens_per_s is None:
+            return self.compute_cap_tokens_per_s
+        return min(self.asymptote_tokens_per_s, self.compute_cap_tokens_per_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +343,10 @@ def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request from prompt to last token at its lower bound: the prompt pass, then one step per output token."""
+    """One request from prompt to last token at its lower bound.
+
+    The prompt pass yields the first token; each of `n_output` tokens after it takes one step.
+    """
 
     ttft_s: float
     decode_s: float
@@ -459,7 +475,9 @@ def limits(scenario: Scenario) -> Limits:
     if crossover is not None and stages > 1:
         # Below n sequences a stage still reads one whole cache, so the two are equal only from one each upwards.
         crossover = crossover * stages if crossover >= 1 else None
+    flops_per_token = matmul + attention_flops_per_token(s.model_spec, s.context)
     return Limits(
+        compute_cap_tokens_per_s=stages * peak / flops_per_token,
         asymptote_tokens_per_s=decode.asymptote_tokens_per_s(
             bandwidth_bytes_per_s=bandwidth, cache_bytes_per_sequence=cache, n_stages=stages
         )

@@ -112,7 +112,7 @@ CLASS_OF_32 = Preset(
 BEFORE_GQA = Preset(
     slug="before-gqa",
     title="Before GQA",
-    notice="The same model with a KV head for every query head: the cache no longer fits.",
+    notice="The same model with a KV head for every query head: the cache does not fit.",
     scenario=Scenario(batch=32, kv_heads=32),
 )
 LLAMA_2 = Preset(
@@ -131,7 +131,7 @@ LATENT = Preset(
     slug="latent",
     title="DeepSeek-V3, latent",
     notice="No KV heads at all: one compressed latent serves every head.",
-    scenario=Scenario(model="deepseek-v3", gpu="h200-sxm", n_gpus=8, batch=32, context=32_768),
+    scenario=Scenario(model="deepseek-v3", gpu="h200-sxm", n_gpus=8, split="layer", batch=32, context=32_768),
 )
 ONE_USER_GQA = Preset(
     slug="one-user",
@@ -142,7 +142,7 @@ ONE_USER_GQA = Preset(
 CROWDED = Preset(
     slug="crowded",
     title="A full house",
-    notice="So many long chats that a step is nearly all cache: fewer heads arrive as speed in full.",
+    notice="So many long chats that a step is nearly all cache: fewer heads arrive as speed in full. It does not fit.",
     scenario=Scenario(batch=1024, context=8192),
 )
 LONG_BOOK = Preset(
@@ -155,7 +155,7 @@ WINDOWED = Preset(
     slug="windowed",
     title="Gemma 3: windows",
     notice="Most layers forget what left their window, so the curve bends.",
-    scenario=Scenario(model="gemma-3-27b", batch=8, context=32_768),
+    scenario=Scenario(model="gemma-3-27b", batch=4, context=32_768),
 )
 ALL_WINDOWS = Preset(
     slug="all-windows",
@@ -172,7 +172,7 @@ HYBRID = Preset(
 THREE_TERABYTES = Preset(
     slug="three-terabytes",
     title="Pope et al.: 3 TB of cache",
-    notice="A 540B multi-head model, batch 512: the cache is almost three times the weights.",
+    notice="A 540B multi-head model, batch 512: the cache is almost three times the weights, and it does not fit.",
     scenario=Scenario(model="palm-540b-mha-pope", gpu="tpu-v4", n_gpus=64, split="layer", batch=512, context=2048),
 )
 EMPTY_CHATS = Preset(
@@ -184,7 +184,7 @@ EMPTY_CHATS = Preset(
 BATCH_FOR_EVER = Preset(
     slug="batch-for-ever",
     title="Batch for ever",
-    notice="Near the asymptote another user only takes speed from the others.",
+    notice="Near the asymptote another user only takes speed from the others. It does not fit.",
     scenario=Scenario(batch=512, context=8192),
 )
 BIG_MODEL = Preset(
@@ -257,7 +257,7 @@ LOCAL_CHAT = Preset(
 CACHE_HEAVY = Preset(
     slug="cache-heavy",
     title="A full house in 4 bits",
-    notice="With so much cache the weights' format hardly matters.",
+    notice="With so much cache the weights' format hardly matters. It does not fit.",
     scenario=Scenario(batch=1024, context=8192, weight_format="int4"),
 )
 GPT_OSS = Preset(
@@ -294,7 +294,7 @@ LLAMA_4 = Preset(
     slug="llama-4",
     title="Llama 4 Scout",
     notice="One expert a token beside a shared one.",
-    scenario=Scenario(model="llama-4-scout", gpu="h200-sxm", n_gpus=2, batch=64, context=8192),
+    scenario=Scenario(model="llama-4-scout", gpu="h200-sxm", n_gpus=2, batch=32, context=8192),
 )
 OPT_13B = Preset(
     slug="opt-13b",
@@ -375,8 +375,9 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         page="more-users",
         prediction=MORE_USERS,
-        takeaway="Users share one reading of the weights, and nobody shares a cache. Batching is nearly free until "
-        "the caches weigh as much as the weights; from there it only trades one user's speed for another's.",
+        takeaway="Users share one reading of the weights, and nobody shares a cache. Batching is nearly free while "
+        "the caches are small next to the weights. Where they weigh as much, a step takes twice as long; beyond that, "
+        "or once arithmetic sets the pace, it mostly trades one user's speed for another's.",
         presets=(CLASS_OF_32, TINY_CALCULATION, EMPTY_CHATS, BATCH_FOR_EVER, BIG_MODEL, BUSY_ARITHMETIC, EXPERTS),
         misconceptions=("batching-is-free", "one-speed", "attention-becomes-compute-bound"),
         next_page="two-phases",
@@ -384,8 +385,9 @@ LESSONS: tuple[Lesson, ...] = (
     Lesson(
         page="two-phases",
         prediction=MORE_FLOPS,
-        takeaway="Prefill fills the arithmetic units, decode waits for memory. Attention in decode stays where it is, "
-        "at the group size, whatever the batch: no crowd makes it compute-bound.",
+        takeaway="Prefill fills the arithmetic units, decode waits for memory. A crowd moves the weights' dot, "
+        "never attention's: with grouped heads it stays far below the ridge, which only multi-query or latent "
+        "attention reach.",
         presets=(CLASS_OF_32, LONG_PROMPT, SHORT_PROMPT, SLOW_ARITHMETIC, FAST_ARITHMETIC, BUSY_ARITHMETIC),
         misconceptions=("more-flops", "ceiling-is-the-speed"),
         next_page="fewer-bits",
@@ -421,7 +423,7 @@ LESSONS: tuple[Lesson, ...] = (
         page="speculation",
         prediction=SPECULATION,
         takeaway="A small model guesses, the large one checks several tokens for one reading of its weights. It pays "
-        "while the check waits for memory, and stops where a crowd keeps the arithmetic busy.",
+        "while the check waits for memory; a crowd of short chats keeps the arithmetic busy, and then it can lose.",
         presets=(DRAFT_FOR_70B, DRAFT_CROWD, DRAFT_QWEN, DRAFT_EXPERTS, CLASS_OF_32, NO_DRAFT_MODEL),
         misconceptions=("speculation-always-pays",),
         next_page="cut-the-bytes",
@@ -572,10 +574,14 @@ def _fall(preset: Preset) -> Waterfall:
 def _explain_levers(unit: Unit) -> str:
     fall = _fall(CLASS_OF_32)
     alone = math.prod(float(fall.start_bytes / (fall.start_bytes - step.alone_bytes)) for step in fall.steps)
-    return (
-        f"Alone their factors multiply to {format_ratio(alone, 3)}, together they give "
-        f"{format_ratio(float(fall.start_bytes / fall.end_bytes), 3)}: each works on what the others left."
+    together = float(fall.start_bytes / fall.end_bytes)
+    why = (
+        "many users leave mostly cache, so what shrinks the cache does more than it does alone"
+        if together > alone
+        else "each works only on what the others left"
     )
+    factors = f"Alone their factors multiply to {format_ratio(alone, 3)}, together they give"
+    return f"{factors} {format_ratio(together, 3)}: {why}."
 
 
 def _explain_ceiling(unit: Unit) -> str:
@@ -621,7 +627,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
         Misconception(
             "attention-becomes-compute-bound",
-            "A bigger batch makes attention compute-bound.",
+            "A bigger batch makes Llama 3's attention compute-bound.",
             CLASS_OF_32,
             lambda: (
                 (intensities(OPENING, _at(CLASS_OF_32)).decode_attention or 0)

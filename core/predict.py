@@ -13,7 +13,17 @@ from core.levers import LEVERS, Lever, Plan, plan, strength
 from core.paging import Served
 from core.pool import Pool, pool
 from core.scenario import BATCH_MAX, CONTEXT_MAX, Scenario
-from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural, significant
+from core.units import (
+    Unit,
+    format_bytes,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    integer,
+    plural,
+    significant,
+    trimmed,
+)
 from core.view import View
 
 # What the claims call "hardly" and "twice". Whatever lies between is "less than".
@@ -114,6 +124,7 @@ class Prediction(Generic[AnyCase]):
     question: Callable[[AnyCase], str]
     claims: tuple[Claim[AnyCase], ...]
     why: Callable[[AnyCase, Unit], str]
+    header: tuple[str, ...] = ("", "before", "after", "factor")
     nothing: Callable[[View], str] = lambda view: f"{view.scenario.released_model.name} leaves nothing to predict here."
 
 
@@ -125,6 +136,7 @@ class Asked:
     claims: tuple[str, ...]
     right: int
     why: str
+    header: tuple[str, ...]
     rows: list[tuple[str, ...]]
 
 
@@ -146,6 +158,7 @@ def ask(prediction: Prediction[Any], view: View) -> Asked | None:
         claims=tuple(claim.text for claim in prediction.claims),
         right=holding[0],
         why=prediction.why(case, view.unit),
+        header=prediction.header,
         rows=case.rows(view.unit),
     )
 
@@ -178,11 +191,14 @@ def _fewer_heads(scenario: Scenario) -> tuple[Scenario, Scenario] | None:
 
 
 def _why_heads(change: Change, unit: Unit) -> str:
-    return (
-        f"The cache shrinks {format_ratio(change.cache_shrink)} times, the weights hardly. Before, "
-        f"{_shares(change.before, unit)}; after, {_shares(change.after, unit)}. "
-        "The larger the cache's share of the step, the more of the shrinking arrives as speed."
+    weights = change.before.memory.weights_bytes / change.after.memory.weights_bytes
+    shrunk = (
+        f"The cache shrinks {format_ratio(change.cache_shrink)} times, the weights {format_ratio(weights, 3)} times. "
+        f"Before, {_shares(change.before, unit)}; after, {_shares(change.after, unit)}."
     )
+    if change.after.decode.bound_by == "compute":
+        return f"{shrunk} With so little to read arithmetic sets the pace, and fewer KV heads leave it as it is."
+    return f"{shrunk} The larger the cache's share of the step, the more of the shrinking arrives as speed."
 
 
 FEWER_HEADS = Prediction(
@@ -355,45 +371,77 @@ FEWER_BITS = Prediction(
 )
 
 
-def _awake(scenario: Scenario) -> tuple[Scenario, Scenario] | None:
-    if scenario.released_model.moe is None:
+@dataclass(frozen=True, slots=True)
+class Awake:
+    """One user and a crowd of a mixture of experts, as a case."""
+
+    one: Result
+    crowd: Result
+    n_experts: int
+    n_active: int
+
+    @property
+    def touched(self) -> float:
+        """Experts a layer is expected to touch for the crowd."""
+        expected = self.crowd.decode.expected
+        return 0.0 if expected is None else expected.experts_touched or 0.0
+
+    @property
+    def share(self) -> float:
+        """The same as a share of all experts."""
+        return self.touched / self.n_experts
+
+    def rows(self, unit: Unit) -> list[tuple[str, ...]]:
+        """Figure, one user, crowd, factor: at the experts expected, then at the fewest."""
+        one, crowd = self.one.decode.expected, self.crowd.decode.expected
+        if one is None or crowd is None:
+            return []
+
+        def size(value: float) -> str:
+            return format_bytes(value, unit)
+
+        least = (self.one.decode, self.crowd.decode)
+        return [
+            factor_row("experts touched a layer", trimmed, one.experts_touched or 0, crowd.experts_touched or 0),
+            factor_row("weights read, expected", size, one.weights_read_bytes, crowd.weights_read_bytes),
+            factor_row("together, expected", format_rate, one.tokens_per_s, crowd.tokens_per_s),
+            factor_row("weights read, fewest", size, least[0].weights_read_bytes, least[1].weights_read_bytes),
+            factor_row("together, fewest", format_rate, least[0].tokens_per_s, least[1].tokens_per_s),
+        ]
+
+
+def _awake(view: View) -> Awake | None:
+    moe = view.scenario.released_model.moe
+    if moe is None:
         return None
-    crowd = scenario.batch if scenario.batch > 1 else AWAKE_BATCH
-    return scenario.replace(batch=1, n_gpus=1), scenario.replace(batch=crowd, n_gpus=1)
+    crowd = view.scenario.batch if view.scenario.batch > 1 else AWAKE_BATCH
+    one, many = (evaluate(view.scenario.replace(batch=batch)) for batch in (1, crowd))
+    return Awake(one, many, moe.n_experts, moe.n_active)
 
 
-def _awake_share(change: Change) -> float:
-    """Experts expected to be touched, as a share of all."""
-    expected, moe = change.after.decode.expected, change.after.scenario.released_model.moe
-    return 0.0 if expected is None or moe is None else (expected.experts_touched or 0.0) / moe.n_experts
-
-
-def _why_awake(change: Change, unit: Unit) -> str:
-    moe, expected = change.after.scenario.released_model.moe, change.after.decode.expected
-    if moe is None or expected is None:
-        return ""
+def _why_awake(case: Awake, unit: Unit) -> str:
     return (
-        f"Each of {plural(change.after.decode.batch, 'user')} picks {moe.n_active} of {moe.n_experts} experts. Picked "
-        f"uniformly and independently they make {significant(expected.experts_touched or 0)} different ones a layer, "
-        f"and a step reads {format_bytes(expected.weights_read_bytes, unit)} of weights. It is an estimate: measured "
-        "systems have beaten it, never the bound."
+        f"Each of {plural(case.crowd.decode.batch, 'user')} picks {case.n_active} of {case.n_experts} experts. Picked "
+        f"uniformly and independently they make {trimmed(case.touched)} different ones a layer. It is an estimate: "
+        "measured systems have beaten it, never the bound."
     )
 
 
 EXPERTS_AWAKE = Prediction(
     slug="experts",
-    case=_changed(_awake),
+    case=_awake,
     question=lambda c: (
-        f"From one to {plural(c.after.decode.batch, 'user')}: how many experts does a layer wake, if tokens choose "
+        f"From one to {plural(c.crowd.decode.batch, 'user')}: how many experts does a layer wake, if tokens choose "
         "uniformly?"
     ),
     claims=(
-        Claim("At most a quarter of them.", lambda c: _awake_share(c) <= QUARTER),
-        Claim("Up to half of them.", lambda c: QUARTER < _awake_share(c) <= HALF),
-        Claim("More than half, but far from all.", lambda c: HALF < _awake_share(c) <= NEARLY_ALL),
-        Claim("Nearly all of them.", lambda c: _awake_share(c) > NEARLY_ALL),
+        Claim("At most a quarter of them.", lambda c: c.share <= QUARTER),
+        Claim("Up to half of them.", lambda c: QUARTER < c.share <= HALF),
+        Claim("More than half, but far from all.", lambda c: HALF < c.share <= NEARLY_ALL),
+        Claim("Nearly all of them.", lambda c: c.share > NEARLY_ALL),
     ),
     why=_why_awake,
+    header=("", "one user", "the crowd", "factor"),
     nothing=lambda view: f"{view.scenario.released_model.name} is dense: every weight is read for every token.",
 )
 
@@ -423,6 +471,7 @@ PAGES_OF_CACHE = Prediction(
         Claim("More than four times as many.", lambda c: c.gain > FOUR_TIMES),
     ),
     why=_why_pages,
+    header=("", "reserved", "in blocks", "factor"),
     nothing=lambda view: "Not one request fits either way: there is nothing to share out.",
 )
 
@@ -480,6 +529,7 @@ SPECULATION = Prediction(
         Claim("They double, or better.", lambda c: c.found.speed_up >= TWICE),
     ),
     why=_why_drafted,
+    header=("", "plain", "speculating", "factor"),
     nothing=lambda view: (
         f"Nothing is drafted: set a draft length and a draft model for {view.scenario.released_model.name} "
         "(the catalog may hold none of its family)."
@@ -500,14 +550,9 @@ class Pulled:
         return max(LEVERS, key=lambda lever: self.strengths[lever])
 
     def rows(self, unit: Unit) -> list[tuple[str, ...]]:
-        """Lever, its setting, bytes per token alone, factor."""
+        """Lever, its setting, what it alone leaves of a token's bytes."""
         return [
-            (
-                LEVER_WORDS[lever],
-                "× 1.00",
-                f"× {format_ratio(1 / self.strengths[lever], 3)}",
-                self.the_plan.label(lever),
-            )
+            (LEVER_WORDS[lever], self.the_plan.label(lever), f"{significant(100 / self.strengths[lever])} %")
             for lever in sorted(LEVERS, key=lambda lever: -self.strengths[lever])
         ]
 
@@ -554,6 +599,7 @@ CUT_THE_BYTES = Prediction(
         Claim(f"{LEVER_WORDS[lever][0].upper()}{LEVER_WORDS[lever][1:]}.", _is_strongest(lever)) for lever in LEVERS
     ),
     why=_why_pulled,
+    header=("lever", "setting", "bytes left, alone"),
 )
 
 PREDICTIONS: tuple[Prediction[Any], ...] = (

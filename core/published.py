@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.catalog import models
 from core.formats import resolve_weight_format
-from core.units import GIB, Unit, format_bytes, significant
+from core.units import GIB, Unit, format_bytes, signed_percent, significant
 from core.weights import ModelShape, Tensor, tensor_bytes, weight_bytes
 
 
@@ -69,7 +69,7 @@ class Size:
     def row(self, unit: Unit) -> tuple[str, str, str, str, str]:
         """What, published, ours, difference, source: as text."""
         shown = (format_bytes(self.published_bytes, unit), format_bytes(self.ours_bytes, unit))
-        return self.what, *shown, f"{100 * self.difference:+.2f} %", self.source
+        return self.what, *shown, signed_percent(self.difference), self.source
 
 
 SIZES: tuple[Size, ...] = (

@@ -85,7 +85,8 @@ def numbers_table(result: Result, unit: Unit, *, exact: bool = False) -> tuple[t
         (name("step at least", "s"), time(d.step_s)),
         (name("together at most", "tokens/s"), rate(d.tokens_per_s)),
         (name("each user at most", "tokens/s"), rate(d.tokens_per_s_per_user)),
-        (name("asymptote for any batch", "tokens/s"), rate(edge.asymptote_tokens_per_s)),
+        (name("asymptote for any batch, reading caches", "tokens/s"), rate(edge.asymptote_tokens_per_s)),
+        (name("cap for any batch, arithmetic", "tokens/s"), rate(edge.compute_cap_tokens_per_s)),
         (name("batch whose cache equals the weights", "users"), count(edge.crossover_batch, "none")),
         (name("context whose cache equals the weights", "tokens"), count(edge.crossover_context, "none")),
         (name("batch from which arithmetic sets the pace", "users"), count(edge.compute_bound_batch, "none")),
@@ -297,20 +298,31 @@ def weight_parts(scenario: Scenario, weight_format: str) -> dict[str, int]:
 
 def format_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
     """Every weight format: size, bits a parameter, users that fit, ceiling, ridge."""
-    header = ("weight format", "weights", "bits a parameter", "users that fit", "together at most", "ridge (FLOP/byte)")
+    header = (
+        "weight format",
+        "weights",
+        "bits a parameter",
+        "users that fit",
+        "together at most",
+        "multiplies in",
+        "ridge (FLOP/byte)",
+    )
     rows: list[tuple[Cell, ...]] = []
     for name, fmt in WEIGHT_FORMATS.items():
         r = evaluate(scenario.replace(weight_format=name))
         m, d = r.memory, r.decode
         bits = 8 * m.weights_bytes / scenario.model_spec.n_params
         ridge = intensities(r.scenario, r).ridge
+        gpu, peak = r.scenario.gpu_spec, r.scenario.weight_format_spec.peak
+        faster = peak is not None and gpu.peak_flops_per_s(peak) > gpu.peak_flops_per_s()
+        arithmetic = peak.upper() if peak is not None and faster else "16 bits"
         label = f"as released: {r.scenario.weight_format_spec.label}" if name == "native" else fmt.label
         if exact:
-            rows.append((name, m.weights_bytes, bits, m.max_batch, d.tokens_per_s, ridge))
+            rows.append((name, m.weights_bytes, bits, m.max_batch, d.tokens_per_s, arithmetic, ridge))
         else:
             fits = "no limit" if m.max_batch is None else integer(m.max_batch)
             size, speed = format_bytes(m.weights_bytes, unit), format_rate(d.tokens_per_s)
-            rows.append((label, size, significant(bits), fits, speed, significant(ridge)))
+            rows.append((label, size, significant(bits), fits, speed, arithmetic, significant(ridge)))
     return header, rows
 
 

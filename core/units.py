@@ -75,6 +75,16 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def trimmed(value: float, digits: int = 3) -> str:
+    """`significant` without trailing zeros: for counts that may or may not be whole.
+
+    >>> trimmed(15.0), trimmed(7.199), trimmed(1024)
+    ('15', '7.2', '1,024')
+    """
+    text = significant(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def integer(value: float) -> str:
     """A count with thousands separators.
 
@@ -178,6 +188,15 @@ def shortest(value: float, show: Callable[..., str], digits: int = 5) -> str:
     exact, _, _ = show(value, digits=14).partition(" ")
     exact = exact.rstrip("0").rstrip(".") if "." in exact else exact
     return f"{exact if len(exact) < len(number) else number} {unit}"
+
+
+def signed_percent(share: float) -> str:
+    """A small difference in percent, without a sign on nothing.
+
+    >>> signed_percent(0.0007), signed_percent(-0.000001)
+    ('+0.07 %', '0.00 %')
+    """
+    return f"{100 * share:+.2f} %" if abs(share) >= 0.00005 else "0.00 %"
 
 
 def plural(count: float, one: str, many: str | None = None) -> str:

@@ -11,7 +11,17 @@ from core.levers import Waterfall
 from core.model import LatentAttention
 from core.pool import Pool
 from core.scenario import Scenario
-from core.units import Unit, format_bytes, format_rate, format_ratio, format_seconds, integer, plural, significant
+from core.units import (
+    Unit,
+    format_bytes,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    integer,
+    plural,
+    significant,
+    trimmed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +82,17 @@ def _speed(result: Result, unit: Unit) -> tuple[str, ...]:
     else:
         why = f"Arithmetic sets the pace: each step computes for {format_seconds(d.compute_s)}."
     if s.batch == 1:
-        ceiling = f"At most {format_rate(d.tokens_per_s)}; no system is faster."
+        ceiling = f"At most {format_rate(d.tokens_per_s)}; no system that makes one token a pass is faster."
     else:
         ceiling = (
             f"At most {format_rate(d.tokens_per_s)} together, {format_rate(d.tokens_per_s_per_user)} for each user; "
-            "no system is faster."
+            "no system that makes one token a pass is faster."
         )
     found = [why, ceiling]
     if d.expected is not None and d.experts_touched is not None and d.expected.experts_touched is not None:
         found.append(
-            f"That counts the fewest experts a layer can touch, {format_ratio(d.experts_touched)}; with uniform "
-            f"routing {format_ratio(d.expected.experts_touched, 3)} are expected, which gives "
+            f"That counts the fewest experts a layer can touch, {trimmed(d.experts_touched)}; with uniform "
+            f"routing {trimmed(d.expected.experts_touched)} are expected, which gives "
             f"{format_rate(d.expected.tokens_per_s)} together (an estimate)."
         )
     return tuple(found)
@@ -194,13 +204,13 @@ def users_summary(result: Result) -> tuple[str, ...]:
     s = result.scenario
     edge = limits(s)
     found: list[str] = []
-    if edge.asymptote_tokens_per_s is not None:
-        found.append(f"However many users, the system never passes {format_rate(edge.asymptote_tokens_per_s)}.")
+    cap = edge.cap_tokens_per_s
+    why = "the caches alone take that long to read" if edge.is_capped_by_memory else "arithmetic alone takes that long"
+    found.append(f"However many users, the system never passes {format_rate(cap)}: {why}.")
     if edge.crossover_batch is not None:
         if edge.crossover_batch >= 1:
-            found.append(
-                f"From {format_ratio(edge.crossover_batch, 3)} users on, a step reads more cache than weights."
-            )
+            crossing = plural(math.ceil(edge.crossover_batch), "user")
+            found.append(f"From {crossing} on, a step reads at least as much cache as weights.")
         else:
             found.append("Even one user's cache outweighs the weights.")
     if edge.compute_bound_batch is not None:
@@ -228,7 +238,8 @@ def phases_summary(result: Result) -> tuple[str, ...]:
         said.append(f"{name[0].upper()}{name[1:]} does {significant(value)}: {side}.")
     if found.decode_attention is not None:
         where = "whatever the batch" if s.model_spec.softmax else "shared by all heads, whatever the batch"
-        said.append(f"Attention in decode does {significant(found.decode_attention)}, {where}.")
+        enough = "busy" if found.decode_attention >= found.ridge else "too few"
+        said.append(f"Attention in decode does {significant(found.decode_attention)}, {where}: {enough}.")
     return tuple(said)
 
 
@@ -246,6 +257,11 @@ def bits_summary(result: Result, unit: Unit) -> tuple[str, ...]:
     """What the formats shrink, and what they do not touch."""
     s, m = result.scenario, result.memory
     wide = evaluate(s.replace(weight_format="bf16", cache_format="bf16"))
+    if m.weights_bytes == wide.memory.weights_bytes and m.kv_bytes == wide.memory.kv_bytes:
+        return (
+            f"Weights ({format_bytes(m.weights_bytes, unit)}) and cache ({format_bytes(m.kv_bytes, unit)}) are both in "
+            "16 bits: choose a format for either and see what shrinks.",
+        )
     weights = 100 * m.weights_bytes / wide.memory.weights_bytes
     cache = 100 * m.kv_bytes / wide.memory.kv_bytes if wide.memory.kv_bytes else 100.0
     bits = 8 * m.weights_bytes / s.model_spec.n_params
@@ -268,7 +284,7 @@ def experts_summary(result: Result, unit: Unit) -> tuple[str, ...]:
     return (
         f"Each token passes {moe.n_active} of {moe.n_experts} experts a layer. "
         f"{plural(s.batch, 'user').capitalize()} touch at least {moe.n_active}, if all choose alike, and "
-        f"{significant(d.expected.experts_touched or 0)} are expected if all choose uniformly and independently.",
+        f"{trimmed(d.expected.experts_touched or 0)} are expected if all choose uniformly and independently.",
         f"A step then reads {format_bytes(d.weights_read_bytes, unit)} (least) or "
         f"{format_bytes(d.expected.weights_read_bytes, unit)} (expected) of weights; memory holds all "
         f"{format_bytes(result.memory.weights_bytes, unit)}.",
@@ -316,3 +332,16 @@ def levers_summary(fall: Waterfall, unit: Unit) -> tuple[str, ...]:
         f"{format_ratio(factor, 3)} times fewer. The strongest lever alone is {first.label}, "
         f"{format_ratio(first.factor, 3)} times.",
     )
+
+
+def setting(scenario: Scenario) -> str:
+    """What is looked at, in one line: model, devices, load.
+
+    >>> setting(Scenario(batch=32))
+    'Llama 3 8B on NVIDIA H100 SXM5, 32 users of 8,192 tokens.'
+    """
+    s = scenario
+    devices = s.gpu_spec.name if s.n_gpus == 1 else f"{integer(s.n_gpus)} × {s.gpu_spec.name}"
+    heads = "" if not s.model_spec.is_hypothetical else f" with {plural(s.kv_heads or 0, 'KV head')}"
+    load = f"{plural(s.batch, 'user')} of {plural(s.context, 'token')}"
+    return f"{s.released_model.name}{heads} on {devices}, {load}."

@@ -101,7 +101,7 @@ def prompt(view: View) -> None:
 def output(view: View) -> None:
     """Length of the answer."""
     st.select_slider(
-        "Output length (tokens)",
+        "Output (tokens after the first)",
         output_stops(view.output),
         format_func=integer,
         key=shell.live("output"),

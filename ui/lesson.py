@@ -8,6 +8,7 @@ from core import lessons
 from core.lessons import Lesson
 from core.predict import Asked, ask
 from core.units import UNITS
+from core.verdict import setting
 from core.view import View
 from ui import blocks, shell
 from ui.text import plain
@@ -19,7 +20,8 @@ def open_lesson(slug: str) -> tuple[View, Lesson]:
 
 
 def predict(view: View, lesson: Lesson) -> None:
-    """The question about a change, the claims, and once chosen (or with answers on) what the formulas say."""
+    """What is looked at; the question, the claims, and once chosen (or with answers on) what the formulas say."""
+    st.caption(plain(setting(view.scenario)))
     asked = ask(lesson.prediction, view)
     with st.container(border=True):
         if asked is None:
@@ -53,7 +55,7 @@ def _reveal(asked: Asked, choice: str | None, view: View) -> None:
     else:
         opening = "Not quite:"
     st.markdown(f"{opening} **{plain(right)}**")
-    blocks.table(("", "before", "after", "factor"), asked.rows)
+    blocks.table(asked.header, asked.rows)
     st.caption(plain(asked.why))
 
 

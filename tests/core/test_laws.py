@@ -337,3 +337,12 @@ def test_the_cache_is_the_sum_of_its_layers(s):
     plain = {"context": s.context, "batch": s.batch, "bits": s.cache_bits, "n_gpus": s.n_gpus}
     assert result.memory.kv_bytes == summed_layer_by_layer(s.model_spec, **plain, read=False)
     assert result.decode.kv_read_bytes == summed_layer_by_layer(s.model_spec, **plain, read=True)
+
+
+@given(scenarios())
+@LAW
+def test_no_batch_passes_the_cap(s):
+    cap = limits(s).cap_tokens_per_s
+    for batch in (s.batch, 10**6, BATCH_MAX):
+        assert evaluate(s.replace(batch=batch)).decode.tokens_per_s <= cap * (1 + ROUNDING)
+    assert evaluate(s.replace(batch=BATCH_MAX)).decode.tokens_per_s >= cap * 0.99

@@ -71,3 +71,10 @@ def test_what_the_other_presets_say() -> None:
     big, small = evaluate(lessons.BIG_MODEL.scenario), evaluate(lessons.OPENING.replace(batch=16, context=4096))
     assert big.memory.weights_bytes / small.memory.weights_bytes > 8
     assert big.memory.kv_bytes / small.memory.kv_bytes == 2.5
+
+
+def test_presets_fit_or_say_that_they_do_not() -> None:
+    presets = {p.slug: p for lesson in lessons.LESSONS for p in lesson.presets} | {p.slug: p for p in lessons.PRESETS}
+    for preset in presets.values():
+        fits = evaluate(preset.scenario).memory.fits
+        assert fits is not ("does not fit" in preset.notice.lower()), preset.slug

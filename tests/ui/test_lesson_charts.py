@@ -104,7 +104,7 @@ def test_windows_are_set_against_no_windows() -> None:
 
 def test_edges_on_the_users_picture() -> None:
     said = texts(charts.users_figure(evaluate(Scenario(batch=32))))
-    assert "cache = weights at 15.0" in said
+    assert "cache = weights at 15" in said
     assert "memory ends at 56" in said
     assert "arithmetic from" not in said
     short = Scenario(batch=32, context=128)

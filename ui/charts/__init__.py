@@ -1,7 +1,7 @@
 """`Result -> figure`, one module per page; no streamlit here."""
 
 from ui.charts.base import CONFIG, Figure
-from ui.charts.bits import cache_formats_figure, formats_figure
+from ui.charts.bits import PARTS_KEY, cache_formats_figure, formats_figure
 from ui.charts.context import context_figure
 from ui.charts.experts import experts_ceiling_figure, experts_figure
 from ui.charts.heads import architectures_figure, kv_variants_figures
@@ -14,6 +14,7 @@ from ui.charts.users import step_figure, users_figure
 
 __all__ = [
     "CONFIG",
+    "PARTS_KEY",
     "POOL_KEY",
     "Figure",
     "architectures_figure",

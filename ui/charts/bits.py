@@ -23,6 +23,8 @@ PARTS: tuple[tuple[str, tuple[str, ...], str, str | None], ...] = (
     ("norms, routers", ("norms", "router"), palette.RESERVE, None),
 )
 
+PARTS_KEY = tuple((fill, words) for words, _, fill, _ in PARTS)
+
 
 def formats_figure(result: Result, unit: Unit) -> Figure:
     """Weights by component in each weight format; the one in use is bold."""

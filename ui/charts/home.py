@@ -118,7 +118,7 @@ def ceiling_chart(result: Result) -> Figure:
     steps = decode_sweep(s, batches)
     system = [step.tokens_per_s for step in steps]
     user = [step.tokens_per_s_per_user for step in steps]
-    asymptote = limits(s).asymptote_tokens_per_s
+    cap = limits(s).cap_tokens_per_s
     x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
     y_range = decades(min(user), max(system))
@@ -139,8 +139,8 @@ def ceiling_chart(result: Result) -> Figure:
             "hovertemplate": "%{y:,.1f} tokens/s<extra>you are here</extra>",
         },
     ]
-    if d.expected is not None:
-        expected = [step.expected.tokens_per_s for step in steps if step.expected]
+    expected = [step.expected.tokens_per_s for step in steps if step.expected]
+    if expected:
         data.insert(0, line("expected experts", batches, expected, palette.SYSTEM, "dot", hovertemplate=USER_HOVER))
     place = Placement(x_range, math.log10(s.batch), None if edge is None else math.log10(max(edge, 0.8)))
     later = system[min(len(system) - 1, batches.index(s.batch) + 4)]
@@ -149,10 +149,14 @@ def ceiling_chart(result: Result) -> Figure:
         user=(d.tokens_per_s_per_user, f"<b>{significant(d.tokens_per_s_per_user)}</b> each"),
         rising=later > 1.7 * d.tokens_per_s,
     )
+    if expected:
+        dotted = batches[-6]
+        at = (math.log10(dotted), math.log10(expected[batches.index(dotted)]))
+        annotations.append(note(*at, "dotted: expected experts", xanchor="right", yshift=-14))
     shapes: list[dict[str, Any]] = []
-    if asymptote is not None and math.log10(asymptote) <= y_range[1]:
-        shapes.append(rule("y", asymptote, "dot"))
-        annotations.append(asymptote_label(asymptote, at_right=place.right_is_free))
+    if math.log10(cap) <= y_range[1]:
+        shapes.append(rule("y", cap, "dot"))
+        annotations.append(cap_label(cap, at_right=place.right_is_free))
     if edge is not None and edge < batches[-1]:
         more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
         shapes += more
@@ -170,12 +174,12 @@ def ceiling_chart(result: Result) -> Figure:
     }
 
 
-def asymptote_label(asymptote: float, *, at_right: bool) -> dict[str, Any]:
+def cap_label(cap: float, *, at_right: bool) -> dict[str, Any]:
     """Names the level that no batch passes."""
     return note(
         0.995 if at_right else 0.005,
-        math.log10(asymptote),
-        f"asymptote {significant(asymptote)}",
+        math.log10(cap),
+        f"never above {significant(cap)}",
         xref="paper",
         xanchor="right" if at_right else "left",
         yanchor="bottom",

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from core.evaluate import Result, decode_sweep, limits
-from core.units import format_rate, format_seconds, integer, significant
+from core.units import format_rate, format_seconds, integer, trimmed
 from ui import palette
 from ui.charts.base import FONT_SIZE, Figure, axis, bars, dot, layout, line, note, panel_titles, rule, side
-from ui.charts.home import USER_HOVER, asymptote_label, batch_axis, batch_grid, decades, memory_edge
+from ui.charts.home import USER_HOVER, batch_axis, batch_grid, cap_label, decades, memory_edge
 
 
 def users_figure(result: Result) -> Figure:
@@ -43,13 +43,12 @@ def users_figure(result: Result) -> Figure:
     ]  # fmt: skip
     shapes: list[dict[str, Any]] = []
     y_range = decades(min(system), max(system))
-    if edges.asymptote_tokens_per_s is not None and math.log10(edges.asymptote_tokens_per_s) <= y_range[1]:
-        level = rule("y", edges.asymptote_tokens_per_s, "dot", yref="y")
-        shapes.append(level)
-        annotations.append(asymptote_label(edges.asymptote_tokens_per_s, at_right=not left))
+    if math.log10(edges.cap_tokens_per_s) <= y_range[1]:
+        shapes.append(rule("y", edges.cap_tokens_per_s, "dot", yref="y"))
+        annotations.append(cap_label(edges.cap_tokens_per_s, at_right=not left))
     upright: list[tuple[float, str, str]] = []
     if edges.crossover_batch is not None and 10 ** x_range[0] < edges.crossover_batch < end:
-        label = f"cache = weights at {significant(edges.crossover_batch)}"
+        label = f"cache = weights at {trimmed(edges.crossover_batch)}"
         upright.append((edges.crossover_batch, label, palette.RESERVE))
     if edges.compute_bound_batch is not None and edges.compute_bound_batch < end:
         label = f"arithmetic from {integer(math.ceil(edges.compute_bound_batch))}"
