@@ -3,9 +3,6 @@
 A run of the page is recorded, every call into Streamlit with its final arguments: widgets with their options and
 labels, layout, texts, figures. Replaying the recording draws the same page from values that are already there. It is
 made anew from each run, so it cannot fall behind the page.
-
-A figure that the page hands over as a dictionary is kept as a finished `go.Figure`, which `st.plotly_chart` does not
-check again: the check is the price of a dictionary, not of drawing a chart.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from types import MethodType
 from typing import Any
 from unittest.mock import patch
 
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -33,8 +29,7 @@ CALLBACKS = ("on_change", "on_click")
 class Recording:
     """The calls of one run, in order. Blocks (columns, containers) are numbered as they appear."""
 
-    def __init__(self, *, dict_figures: bool) -> None:
-        self._dict_figures = dict_figures
+    def __init__(self) -> None:
         self._calls: list[Callable[[list[Any]], object]] = []
         self._n_blocks = 0
 
@@ -50,8 +45,6 @@ class Recording:
     def called(self, name: str, block: int | None, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """Note a call; blocks in its result come back wrapped, so that what happens in them is noted too."""
         kwargs = _precomputed(args, kwargs)
-        if name == "plotly_chart" and isinstance(args[0], dict) and not self._dict_figures:
-            args = (go.Figure(args[0]), *args[1:])
 
         def call(blocks: list[Any]) -> None:
             made = getattr(st if block is None else blocks[block], name)(*args, **kwargs)
@@ -110,9 +103,9 @@ def _ignore(*_args: Any, **_kwargs: Any) -> None: ...
 
 
 @contextmanager
-def recorded(*, dict_figures: bool = False) -> Iterator[Recording]:
+def recorded() -> Iterator[Recording]:
     """Record what the run inside calls: commands, the URL, and what it writes into widgets."""
-    recording = Recording(dict_figures=dict_figures)
+    recording = Recording()
     # By type, since asking a proxy (st.user) for an attribute outside a script only draws a warning.
     commands: dict[str, Callable[..., Any]] = {
         name: command for name, command in vars(st).items() if isinstance(command, MethodType)

@@ -1,6 +1,6 @@
 """Script time of one rerun of the home page, against the floor: what Streamlit itself costs for the same page.
 
-    python -m benchmarks.rerun [--short] [--json FILE] [--dict-figures]
+    python -m benchmarks.rerun [--short] [--json FILE]
 
 What is timed is the script's body alone, first line to last, by a clock inside the script thread. Streamlit's test
 runner (AppTest) only starts the reruns, as a widget's change does; its own work, and that of server, network and
@@ -118,7 +118,7 @@ def after(scenario: Scenario, field: str, value: Any) -> Scenario:
     return scenario.replace(**{field: int(value) if field == "kv_heads" else value})
 
 
-def measure(n_reruns: int, *, dict_figures: bool = False, seed: int = 7) -> list[tuple[Step, float, float]]:
+def measure(n_reruns: int, *, seed: int = 7) -> list[tuple[Step, float, float]]:
     """Steps with the seconds of page and floor."""
     code = compile(SCRIPT.read_text(encoding="utf-8"), str(SCRIPT), "exec")
 
@@ -131,7 +131,7 @@ def measure(n_reruns: int, *, dict_figures: bool = False, seed: int = 7) -> list
     found: list[tuple[Step, float, float]] = []
     for i in range(n_reruns + WARM_UP):
         page_s = script_seconds(page_at, step, page)
-        with recorded(dict_figures=dict_figures) as recording:
+        with recorded() as recording:
             script_seconds(recorded_at, step, page)
         floor_s = script_seconds(floor_at, step, recording.replay)
         if elements(page_at) != elements(floor_at):
@@ -164,9 +164,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rerun", description="Script time of a rerun.")
     parser.add_argument("--short", action="store_true", help=f"{SHORT_RERUNS} reruns instead of {RERUNS}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--dict-figures", action="store_true", help="the floor's figures are dictionaries, too")
     given = parser.parse_args()
-    times = measure(SHORT_RERUNS if given.short else RERUNS, dict_figures=given.dict_figures)
+    times = measure(SHORT_RERUNS if given.short else RERUNS)
     everything = summary(times)
     fields = sorted({step.field for step, _, _ in times})
     by_step = {field: summary([t for t in times if t[0].field == field]) for field in fields}
