@@ -493,8 +493,3 @@ class ModelSpec(Frozen):
             else:
                 groups.append(group)
         return self.model_copy(update={"groups": tuple(groups), "is_hypothetical": True})
-
-    @property
-    def attention_label(self) -> str:
-        """The attention kinds in a few words."""
-        return " + ".join(dict.fromkeys(g.label for g in self.groups))

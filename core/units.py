@@ -9,7 +9,6 @@ GB = 10**9
 GIB = 2**30
 MIB = 2**20
 TERA = 10**12
-BITS_PER_BYTE = 8
 
 Unit = Literal["GB", "GiB"]
 UNITS: tuple[Unit, ...] = ("GB", "GiB")
@@ -18,25 +17,6 @@ _DECIMAL = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3
 _BINARY = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SI = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
-
-
-def gb(value: float) -> float:
-    """Bytes in decimal gigabytes (1 GB = 1e9 bytes).
-
-    >>> gb(34_359_738_368)
-    34.359738368
-    """
-    return value / GB
-
-
-def gib(value: float) -> float:
-    """Bytes in binary gibibytes (1 GiB = 2**30 bytes).
-
-    >>> gib(34_359_738_368)
-    32.0
-    """
-    return value / GIB
 
 
 def in_unit(value_bytes: float, unit: Unit) -> float:
@@ -158,15 +138,6 @@ def format_flop_rate(value_flops_per_s: float, digits: int = 4) -> str:
     '989.4 TFLOP/s'
     """
     return f"{format_flops(value_flops_per_s, digits)}/s"
-
-
-def format_count(value: float, digits: int = 3) -> str:
-    """A large count (parameters, values) for people.
-
-    >>> format_count(8_030_261_248), format_count(4096)
-    ('8.03B', '4,096')
-    """
-    return _scaled(value, _COUNTS, digits, "", "") if abs(value) >= 1e6 else integer(value)
 
 
 def format_ratio(value: float, digits: int = 2) -> str:

@@ -12,7 +12,7 @@ from ui import blocks, charts, controls, lesson
 view, plan = lesson.open_lesson("cut-the-bytes")
 shown = (controls.model, controls.batch, controls.context)
 extra = (controls.draft, controls.draft_length, controls.acceptance)
-controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown, extra=extra)
 lesson.predict(view, plan)
 
 fall = waterfall(view_plan(view))

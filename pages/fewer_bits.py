@@ -12,7 +12,7 @@ from ui import blocks, charts, controls, lesson
 
 view, plan = lesson.open_lesson("fewer-bits")
 shown = (controls.model, controls.weight_format, controls.cache_format)
-controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown)
 lesson.predict(view, plan)
 
 result = evaluate(view.scenario)

@@ -16,7 +16,7 @@ ARCHITECTURES_ALT = "Cache of one sequence by kind of layer, model by model; the
 
 view, plan = lesson.open_lesson("fewer-kv-heads")
 shown = (controls.model, controls.batch, controls.kv_heads)
-controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown)
 lesson.predict(view, plan)
 
 result = evaluate(view.scenario)

@@ -11,7 +11,7 @@ from ui import blocks, charts, controls, lesson
 view, plan = lesson.open_lesson("paged-cache")
 shown = (controls.block, controls.mean, controls.spread)
 extra = (controls.seed,)
-controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown, extra=extra)
 lesson.predict(view, plan)
 
 found = pool(view)

@@ -12,7 +12,7 @@ from ui import blocks, charts, controls, lesson
 view, plan = lesson.open_lesson("speculation")
 shown = (controls.draft_length, controls.acceptance, controls.batch)
 extra = (controls.draft,)
-controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown, extra=extra)
 lesson.predict(view, plan)
 
 draft = view.draft_model

@@ -10,7 +10,7 @@ from ui import blocks, charts, controls, lesson
 
 view, plan = lesson.open_lesson("two-phases")
 shown = (controls.batch, controls.prompt, controls.output)
-controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+lesson.control_row(view, *shown)
 lesson.predict(view, plan)
 
 result = evaluate(view.scenario)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core import lessons
@@ -10,13 +12,19 @@ from core.predict import Asked, ask
 from core.units import UNITS
 from core.verdict import setting
 from core.view import View
-from ui import blocks, shell
+from ui import blocks, controls, shell
+from ui.controls import Control
 from ui.text import plain
 
 
 def open_lesson(slug: str) -> tuple[View, Lesson]:
     """First call of a lesson page."""
     return shell.open_page(slug), lessons.lesson(slug)
+
+
+def control_row(view: View, *shown: Control, extra: Sequence[Control] = ()) -> None:
+    """A lesson's three controls, everything else under "More assumptions", and the unit."""
+    controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
 
 
 def predict(view: View, lesson: Lesson) -> None:

@@ -251,15 +251,21 @@ def test_a_worked_problem_of_the_scaling_book():
     assert model.n_layers == 64
 
 
-def test_attention_labels():
-    assert models()["llama-3-8b"].attention_label == "GQA"
-    assert models()["llama-2-7b"].attention_label == "MHA"
-    assert models()["falcon-7b"].attention_label == "MQA"
-    assert models()["deepseek-v3"].attention_label == "MLA"
-    assert models()["gemma-3-27b"].attention_label == "GQA, window 1,024 + GQA"
-    assert "chunks of 8,192" in models()["llama-4-scout"].attention_label
-    assert "linear" in models()["qwen3-next-80b-a3b"].attention_label
-    assert "sparse" in models()["deepseek-v3.2"].attention_label
+@pytest.mark.parametrize(
+    ("slug", "labels"),
+    [
+        ("llama-3-8b", ["GQA"]),
+        ("llama-2-7b", ["MHA"]),
+        ("falcon-7b", ["MQA"]),
+        ("deepseek-v3", ["MLA", "MLA"]),
+        ("gemma-3-27b", ["GQA, window 1,024", "GQA"]),
+        ("llama-4-scout", ["GQA, chunks of 8,192", "GQA"]),
+        ("qwen3-next-80b-a3b", ["linear (gated DeltaNet)", "GQA"]),
+        ("deepseek-v3.2", ["MLA, sparse reads", "MLA, sparse reads"]),
+    ],
+)
+def test_group_labels(slug, labels):
+    assert [group.label for group in models()[slug].groups] == labels
 
 
 def test_specs_are_frozen_and_hashable():

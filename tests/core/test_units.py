@@ -24,8 +24,8 @@ def parsed(text: str) -> tuple[float, str]:
 
 def test_gb_and_gib_differ_by_seven_percent():
     # The "80 GB" of an H100: 81,559 MiB reported by the driver.
-    assert units.gb(81_559 * units.MIB) == pytest.approx(85.52, abs=0.005)
-    assert units.gib(81_559 * units.MIB) == pytest.approx(79.65, abs=0.005)
+    assert units.in_unit(81_559 * units.MIB, "GB") == pytest.approx(85.52, abs=0.005)
+    assert units.in_unit(81_559 * units.MIB, "GiB") == pytest.approx(79.65, abs=0.005)
     assert pytest.approx(1.0737, abs=5e-5) == units.GIB / units.GB
 
 
@@ -111,11 +111,6 @@ def test_significant_keeps_the_digits_it_promises(value, digits):
         (units.format_flops(114_350_259_961_856), "114 TFLOP"),
         (units.format_flop_rate(989.4e12), "989.4 TFLOP/s"),
         (units.format_flop_rate(1978.9e12), "1.979 PFLOP/s"),
-        (units.format_count(8_030_261_248), "8.03B"),
-        (units.format_count(124_439_808), "124M"),
-        (units.format_count(1_026_408_232_448), "1.03T"),
-        (units.format_count(999_999), "999,999"),
-        (units.format_count(40), "40"),
         (units.format_ratio(2.139), "2.1"),
         (units.format_ratio(15.6), "16"),
         (units.integer(BIG := 10**15), "1,000,000,000,000,000"),
