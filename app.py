@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core import lessons
+from core import lessons, presets
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
 from core.report import numbers_table
@@ -33,7 +33,7 @@ with figures:
     blocks.sentences(said.speed)
 
 with st.container(horizontal=True):
-    blocks.presets(lessons.PRESETS)
+    blocks.presets(presets.PRESETS)
 blocks.sentences(said.cautions, small=True)
 
 st.header("The arithmetic", anchor=False)

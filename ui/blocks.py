@@ -10,7 +10,8 @@ import pandas
 import streamlit as st
 
 from core.derivation import Derivation
-from core.lessons import Preset, Reading
+from core.lessons import Reading
+from core.presets import Preset
 from core.verdict import Verdict
 from ui import charts, shell
 from ui.figure import ReadyFigure

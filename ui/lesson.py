@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import lessons
 from core.lessons import Lesson
+from core.misconceptions import MISCONCEPTIONS, Misconception
 from core.predict import Asked, ask
 from core.units import UNITS
 from core.verdict import setting
@@ -77,7 +78,7 @@ def close(view: View, lesson: Lesson) -> None:
     """Cards, takeaway and the next question, which carries the scenario along."""
     st.header("True or false?", anchor=False)
     for slug in lesson.misconceptions:
-        _card(view, lessons.MISCONCEPTIONS[slug])
+        _card(view, MISCONCEPTIONS[slug])
     st.header("To take away", anchor=False)
     st.markdown(plain(lesson.takeaway))
     following = lessons.page(lesson.next_page)
@@ -90,7 +91,7 @@ def close(view: View, lesson: Lesson) -> None:
     blocks.reading(lessons.READING)
 
 
-def _card(view: View, card: lessons.Misconception) -> None:
+def _card(view: View, card: Misconception) -> None:
     with st.container(border=True):
         claim, test = st.columns([5, 2], vertical_alignment="center")
         with claim:

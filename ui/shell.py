@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import streamlit as st
 
-from core import lessons
+from core import lessons, presets
 from core.scenario import RELEASED, Scenario
 from core.units import UNITS, integer
 from core.view import VIEW_FIELDS, VIEW_KEYS, View
 from ui.text import plain
 
-OPENING = View(lessons.OPENING)
+OPENING = View(presets.OPENING)
 
 _VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES, _LIVE = "_view", "_page", "_query", "_touched", "_notes", "_live"
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from core import lessons
+from core import lessons, presets
 from core.predict import ask
 from core.scenario import Scenario
 from core.view import View
@@ -195,7 +195,7 @@ def test_a_link_fills_every_control(tab: Explorer) -> None:
 def test_tab_reaches_the_controls_in_reading_order(tab: Explorer) -> None:
     tab.open(SHORT)
     wanted = ["Pages", "Model", "GPU", "GPUs", "More assumptions", "GB", "Users (batch)", "Context length (tokens)"]
-    wanted += ["KV heads", *(preset.title for preset in lessons.PRESETS), "Download as CSV"]
+    wanted += ["KV heads", *(preset.title for preset in presets.PRESETS), "Download as CSV"]
     reached: list[str] = []
     for _ in range(40):
         tab.page.keyboard.press("Tab")
@@ -326,7 +326,7 @@ def test_every_page_opens_at_a_cold_link(tab: Explorer, screenshot: Screenshot, 
 
 def test_a_preset_opens_its_scenario(tab: Explorer) -> None:
     tab.open(UNUSUAL)
-    preset = lessons.TINY_CALCULATION
+    preset = presets.TINY_CALCULATION
     tab.press(tab.page.get_by_role("button", name=preset.title), "Enter")
     tab.wait_for(**preset.scenario.to_query())
     tab.settle()

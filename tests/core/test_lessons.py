@@ -2,9 +2,10 @@
 
 import pytest
 
-from core import lessons
+from core import lessons, presets
 from core.evaluate import evaluate, limits
-from core.lessons import MISCONCEPTIONS, PAGES, Misconception
+from core.lessons import PAGES
+from core.misconceptions import MISCONCEPTIONS, Misconception
 from tests.harness import ROOT
 
 
@@ -38,13 +39,13 @@ def test_every_lesson_confronts_some_and_seven_appear() -> None:
 
 def test_three_terabytes_of_cache() -> None:
     """Pope et al. 2022, section 2.1: "3 TB" of cache, "3 times" the parameters (of 540B at 16 bits)."""
-    m = evaluate(lessons.THREE_TERABYTES.scenario).memory
+    m = evaluate(presets.THREE_TERABYTES.scenario).memory
     assert m.kv_bytes == pytest.approx(3.04e12, rel=2e-3)
     assert m.kv_bytes / m.weights_bytes == pytest.approx(2.8, abs=0.05)
 
 
 def test_class_of_64_fits_by_less_than_one_percent() -> None:
-    s = lessons.CLASS_OF_64.scenario
+    s = presets.CLASS_OF_64.scenario
     m = evaluate(s).memory
     assert m.fits
     assert m.free_bytes / m.capacity_bytes < 0.01
@@ -52,29 +53,28 @@ def test_class_of_64_fits_by_less_than_one_percent() -> None:
 
 
 def test_equal_bandwidth_leaves_tokens_per_s_unchanged() -> None:
-    slow, fast = (evaluate(p.scenario) for p in (lessons.SLOW_ARITHMETIC, lessons.FAST_ARITHMETIC))
+    slow, fast = (evaluate(p.scenario) for p in (presets.SLOW_ARITHMETIC, presets.FAST_ARITHMETIC))
     assert fast.scenario.gpu_spec.peak_flops_per_s() > 6 * slow.scenario.gpu_spec.peak_flops_per_s()
     assert fast.decode.tokens_per_s == slow.decode.tokens_per_s
     assert fast.prefill.ttft_s < slow.prefill.ttft_s / 6
 
 
 def test_what_the_other_presets_say() -> None:
-    assert evaluate(lessons.OPENING).memory.kv_bytes > 2 * evaluate(lessons.OPENING).memory.weights_bytes
-    book = evaluate(lessons.LONG_BOOK.scenario).memory
+    assert evaluate(presets.OPENING).memory.kv_bytes > 2 * evaluate(presets.OPENING).memory.weights_bytes
+    book = evaluate(presets.LONG_BOOK.scenario).memory
     assert book.kv_bytes > book.weights_bytes
-    assert not evaluate(lessons.BEFORE_GQA.scenario).memory.fits
-    assert evaluate(lessons.BUSY_ARITHMETIC.scenario).decode.bound_by == "compute"
-    assert evaluate(lessons.SHORT_PROMPT.scenario).prefill.bound_by == "memory"
-    assert evaluate(lessons.LONG_PROMPT.scenario).prefill.bound_by == "compute"
-    crowded = evaluate(lessons.BATCH_FOR_EVER.scenario)
+    assert not evaluate(presets.BEFORE_GQA.scenario).memory.fits
+    assert evaluate(presets.BUSY_ARITHMETIC.scenario).decode.bound_by == "compute"
+    assert evaluate(presets.SHORT_PROMPT.scenario).prefill.bound_by == "memory"
+    assert evaluate(presets.LONG_PROMPT.scenario).prefill.bound_by == "compute"
+    crowded = evaluate(presets.BATCH_FOR_EVER.scenario)
     assert crowded.decode.tokens_per_s > 0.95 * (limits(crowded.scenario).asymptote_tokens_per_s or 0)
-    big, small = evaluate(lessons.BIG_MODEL.scenario), evaluate(lessons.OPENING.replace(batch=16, context=4096))
+    big, small = evaluate(presets.BIG_MODEL.scenario), evaluate(presets.OPENING.replace(batch=16, context=4096))
     assert big.memory.weights_bytes / small.memory.weights_bytes > 8
     assert big.memory.kv_bytes / small.memory.kv_bytes == 2.5
 
 
 def test_presets_fit_or_say_that_they_do_not() -> None:
-    presets = {p.slug: p for lesson in lessons.LESSONS for p in lesson.presets} | {p.slug: p for p in lessons.PRESETS}
-    for preset in presets.values():
+    for preset in {*presets.PRESETS, *(p for lesson in lessons.LESSONS for p in lesson.presets)}:
         fits = evaluate(preset.scenario).memory.fits
         assert fits is not ("does not fit" in preset.notice.lower()), preset.slug

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.lessons import OPT_13B
 from core.paging import (
     block_waste_tokens,
     blocks_needed,
@@ -16,6 +15,7 @@ from core.paging import (
     serve_reserved,
 )
 from core.pool import pool
+from core.presets import OPT_13B
 from core.scenario import Scenario
 from core.view import View
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.lessons import LESSONS, Lesson, Preset
+from core.lessons import LESSONS, Lesson
 from core.predict import FEWER_HEADS, MORE_CONTEXT, MORE_FLOPS, MORE_USERS, PREDICTIONS, Prediction, ask
+from core.presets import Preset
 from core.scenario import Scenario
 from core.view import View
 from tests.strategies import scenarios

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import lessons
-from core.lessons import LESSONS, Lesson, Preset
+from core import lessons, presets
+from core.lessons import LESSONS, Lesson
+from core.misconceptions import MISCONCEPTIONS
 from core.pool import pool
 from core.predict import ask
+from core.presets import Preset
 from core.scenario import CACHE_NAMES, WEIGHT_NAMES, Scenario
 from core.view import View
 from tests.harness import assert_sound, open_app, query, text
@@ -108,7 +110,7 @@ ENDS: dict[str, list[tuple[str, str, tuple[Any, ...]]]] = {
     ],
     "cut-the-bytes": [("select_slider", "batch", (1, 4096)), ("select_slider", "context", (128, 8192))],
 }
-STARTS = {"experts": lessons.MIXTRAL_CROWD.scenario}
+STARTS = {"experts": presets.MIXTRAL_CROWD.scenario}
 PARAMETERS = {"weight_format": "weights", "cache_format": "cache"}
 
 
@@ -117,7 +119,7 @@ PARAMETERS = {"weight_format": "weights", "cache_format": "cache"}
     [(slug, kind, key, value) for slug, ends in ENDS.items() for kind, key, values in ends for value in values],
 )
 def test_both_ends(slug: str, kind: str, key: str, value: Any) -> None:
-    at = open_lesson(slug, View(STARTS.get(slug, lessons.OPENING)))
+    at = open_lesson(slug, View(STARTS.get(slug, presets.OPENING)))
     getattr(at, kind)(key=key).set_value(value).run()
     assert_sound(at, charts=CHARTS[slug])
     assert query(at)[PARAMETERS.get(key, key)] == str(value)
@@ -145,7 +147,7 @@ def test_unusual_scenarios(slug: str, scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
 def test_predict_then_reveal(lesson: Lesson) -> None:
-    view = View(STARTS.get(lesson.page, lessons.OPENING))
+    view = View(STARTS.get(lesson.page, presets.OPENING))
     at = open_lesson(lesson.page, view)
     asked = ask(lesson.prediction, view)
     assert asked is not None
@@ -166,10 +168,10 @@ def test_predict_then_reveal(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
 def test_reveal_in_the_link_shows_answers_at_once(lesson: Lesson) -> None:
-    at = open_lesson(lesson.page, View(STARTS.get(lesson.page, lessons.OPENING), reveal=True))
+    at = open_lesson(lesson.page, View(STARTS.get(lesson.page, presets.OPENING), reveal=True))
     assert "The formulas say:" in text(at)
     for slug in lesson.misconceptions:
-        assert lessons.MISCONCEPTIONS[slug].explain("GB") in text(at)
+        assert MISCONCEPTIONS[slug].explain("GB") in text(at)
     at.toggle(key="reveal").set_value(False).run()
     assert "The formulas say:" not in text(at)
     assert query(at)["reveal"] == "0"
@@ -179,7 +181,7 @@ def test_reveal_in_the_link_shows_answers_at_once(lesson: Lesson) -> None:
 def test_cards_test_their_claim(lesson: Lesson) -> None:
     for slug in lesson.misconceptions:
         at = open_lesson(lesson.page)
-        card = lessons.MISCONCEPTIONS[slug]
+        card = MISCONCEPTIONS[slug]
         at.radio(key=f"card_{slug}").set_value("true").run()
         assert f"**False.** {card.explain('GB')}" in text(at)
         at.button(key=f"test_{slug}").click().run()
