@@ -203,7 +203,7 @@ MIXTRAL_CROWD = Preset(
 QWEN_EXPERTS = Preset(
     slug="qwen-experts",
     title="Qwen3 30B-A3B",
-    notice="128 experts fall asleep less easily than eight wake up.",
+    notice="It takes a larger crowd to wake 128 experts than to wake eight.",
     scenario=Scenario(model="qwen3-30b-a3b", batch=8, context=4096),
 )
 DEEPSEEK_EXPERTS = Preset(
@@ -273,4 +273,4 @@ NO_DRAFT_MODEL = Preset(
     scenario=Scenario(model="phi-4", batch=1, context=4096),
 )
 
-PRESETS: tuple[Preset, ...] = (CLASS_OF_32, TINY_CALCULATION)
+PRESETS: tuple[Preset, ...] = (CLASS_OF_32, TINY_CALCULATION, CLASS_OF_64, LONG_BOOK, BEFORE_GQA)

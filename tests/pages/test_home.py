@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalog import gpus, models
+from core.presets import PRESETS, Preset
 from core.scenario import CACHE_NAMES, SPLITS, WEIGHT_NAMES, Scenario
 from core.view import View
 from tests import harness
@@ -136,6 +137,15 @@ def test_preset_tiny_calculation() -> None:
     assert query(at) == View(Scenario(batch=1, context=128)).to_query()
     assert at.select_slider(key="batch").value == 1
     assert "208.4 tokens/s" in text(at)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.slug)
+def test_every_preset(preset: Preset) -> None:
+    at = open_home(View(Scenario(model="gpt2-small", context=64), "GiB").to_query())
+    at.button(key=f"preset_{preset.slug}").click().run()
+    assert_sound(at)
+    assert query(at) == View(preset.scenario, "GiB").to_query()
+    assert not at.info
 
 
 def test_a_smaller_model_clamps_and_says_so() -> None:
