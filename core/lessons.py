@@ -93,7 +93,7 @@ class Lesson:
 
 
 PAGES: tuple[Page, ...] = (
-    Page("home", "app.py", "How big is the cache?"),
+    Page("home", "app.py", "How Big Is the Cache?"),
     Page("fewer-kv-heads", "pages/fewer_kv_heads.py", "What do fewer KV heads buy?"),
     Page("longer-context", "pages/longer_context.py", "When does the cache outgrow the weights?"),
     Page("more-users", "pages/more_users.py", "Why serve many users at once?"),

@@ -309,11 +309,15 @@ def pool_summary(found: Pool) -> tuple[str, ...]:
 def speculation_summary(found: Speculation, unit: Unit) -> tuple[str, ...]:
     """What speculation brings and costs."""
     verdict_word = "pays" if found.speed_up > 1 else "does not pay"
-    why = (
-        "the verifying pass is bound by arithmetic, so its extra tokens are not free"
-        if found.verify.bound_by == "compute"
-        else "the verifying pass is bound by memory, so its extra tokens cost no time"
-    )
+    slower = found.verify.step_s > found.target.step_s
+    if slower and found.verify.bound_by == "compute":
+        why = "the verifying pass is bound by arithmetic, so its extra tokens take time"
+    elif slower:
+        why = "each drafted token wakes experts of its own, so the verifying pass reads more than a plain step"
+    elif found.speed_up > 1:
+        why = "the verifying pass takes no longer than a plain step"
+    else:
+        why = "the verifying pass takes no longer than a plain step, but the draft steps cost more than they bring"
     extra = found.draft_weights_bytes + found.draft_kv_bytes
     return (
         f"With {plural(found.draft_length, 'drafted token')} a pass yields {significant(found.expected_tokens)} "

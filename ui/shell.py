@@ -195,7 +195,7 @@ def open_page(slug: str) -> View:
     title, links, _menu = st.columns([7, 2, 0.5], vertical_alignment="center")
     view = load(slug)
     with title:
-        st.title(page.question if slug != "home" else "How Big Is the Cache?", anchor=False)
+        st.title(page.question, anchor=False)
     with links, st.popover("Pages", width="stretch"):
         for other in lessons.PAGES:
             if other.slug != slug:

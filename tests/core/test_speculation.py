@@ -9,6 +9,7 @@ from core.drafting import draft_models, speculate, verify_step
 from core.evaluate import evaluate
 from core.scenario import Scenario
 from core.speculation import expected_tokens, speed_up
+from core.verdict import speculation_summary
 from tests.strategies import scenarios
 
 # Leviathan et al. 2022 (arXiv:2211.17192), Table 1, operations column at c = 0.
@@ -81,3 +82,21 @@ def test_drafts_are_smaller_and_of_the_family() -> None:
             assert draft.vocab == pytest.approx(model.vocab, rel=1e-3)
     assert [m.slug for m in draft_models(models()["gemma-3-27b"])] == ["gemma-3-1b", "gemma-3-4b", "gemma-3-12b"]
     assert draft_models(models()["phi-4"]) == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "draft", "words"),
+    [
+        (Scenario(model="llama-3-70b", n_gpus=4), "llama-3.2-1b", "pays: the verifying pass takes no longer"),
+        # Every drafted token wakes experts: verifying takes twice a plain step, bound by memory all the same.
+        (
+            Scenario(model="gpt-oss-120b", n_gpus=2, context=4096),
+            "gpt-oss-20b",
+            "does not pay: each drafted token wakes",
+        ),
+        (Scenario(model="llama-3-70b", n_gpus=4, batch=512, context=256), "llama-3.2-1b", "bound by arithmetic"),
+    ],
+)
+def test_the_reason_is_the_true_one(scenario: Scenario, draft: str, words: str) -> None:
+    found = speculate(scenario, models()[draft], draft_length=4, acceptance=0.7)
+    assert words in speculation_summary(found, "GB")[0]

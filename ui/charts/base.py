@@ -158,6 +158,12 @@ def panel_titles(titles: Sequence[str], domains: Sequence[tuple[float, float]]) 
     ]
 
 
+def titled_layout(title: str, height: int, annotations: Sequence[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    """The layout of a single picture with a heading above it."""
+    notes = [*panel_titles((title,), ((0.0, 1.0),)), *annotations]
+    return layout(height=height, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
+
+
 @dataclass(frozen=True)
 class Panel:
     """One picture of horizontal bars, to stand alone or beside others that share its rows."""

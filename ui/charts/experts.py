@@ -8,7 +8,7 @@ from typing import Any
 from core.evaluate import Result, all_experts_step, decode_sweep
 from core.units import format_rate, significant
 from ui import palette
-from ui.charts.base import Figure, axis, dot, layout, line, note, panel_titles, rule
+from ui.charts.base import Figure, axis, dot, line, note, rule, titled_layout
 from ui.charts.home import USER_HOVER, batch_axis, batch_grid, decades, memory_edge
 
 _HOVER = "%{x:,} users: %{y:,.2f} experts<extra>%{fullData.name}</extra>"
@@ -22,11 +22,6 @@ def _grid(result: Result) -> list[int]:
 def _beside(result: Result, x_range: list[float]) -> dict[str, Any]:
     left = math.log10(result.scenario.batch) > sum(x_range) / 2
     return {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
-
-
-def _figure(title: str, **changes: Any) -> dict[str, Any]:
-    notes = [*panel_titles((title,), ((0.0, 1.0),)), *changes.pop("annotations")]
-    return layout(height=HEIGHT, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
 
 
 def experts_figure(result: Result) -> Figure:
@@ -54,8 +49,9 @@ def experts_figure(result: Result) -> Figure:
             line("least, all alike", batches, least, palette.WEIGHTS, hovertemplate=_HOVER),
             dot("you are here", s.batch, touched, palette.SYSTEM, hoverinfo="skip"),
         ],
-        "layout": _figure(
+        "layout": titled_layout(
             "experts touched a layer",
+            HEIGHT,
             annotations=annotations,
             shapes=[rule("y", moe.n_experts, "dot")],
             xaxis=x_axis,
@@ -99,8 +95,9 @@ def experts_ceiling_figure(result: Result) -> Figure:
         annotations.append(label)
     return {
         "data": data,
-        "layout": _figure(
+        "layout": titled_layout(
             "together, tokens/s",
+            HEIGHT,
             annotations=annotations,
             shapes=shapes,
             xaxis=x_axis,

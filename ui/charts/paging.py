@@ -9,7 +9,7 @@ from core.pool import Pool
 from core.published import RESERVED_USE
 from core.units import integer, significant
 from ui import palette
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, note, panel_titles
+from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, note, titled_layout
 
 COLUMNS, ROWS = 60, 20
 USED, WASTED, FREE = 2, 1, 0
@@ -73,13 +73,7 @@ def _map(served: Served, title: str) -> Figure:
     bare = {"showticklabels": False, "showgrid": False, "ticks": ""}
     return {
         "data": [trace],
-        "layout": layout(
-            height=250,
-            margin={"l": 8, "r": 8, "t": 34, "b": 8},
-            annotations=panel_titles((title,), ((0.0, 1.0),)),
-            xaxis=axis(**bare),
-            yaxis=axis(autorange="reversed", **bare),
-        ),
+        "layout": titled_layout(title, 250, (), xaxis=axis(**bare), yaxis=axis(autorange="reversed", **bare)),
     }
 
 

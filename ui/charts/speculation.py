@@ -13,7 +13,7 @@ from core.stops import BATCH_STOPS
 from core.units import format_ratio, significant
 from core.view import NUMBERS
 from ui import palette
-from ui.charts.base import Figure, axis, dot, layout, line, note, panel_titles, rule
+from ui.charts.base import Figure, axis, dot, line, note, rule, titled_layout
 from ui.charts.home import batch_axis
 
 Curve = tuple[list[int], list[float]]
@@ -22,11 +22,6 @@ ACCEPTANCES = (0.5, 0.7, 0.9)
 HEIGHT = 280
 _LENGTHS = list(range(NUMBERS["draft_length"][1] + 1))
 _BY_LENGTH = {"range": [-0.5, _LENGTHS[-1] + 0.5], "dtick": 4, "title": {"text": "draft length"}}
-
-
-def _figure(title: str, **changes: Any) -> dict[str, Any]:
-    notes = [*panel_titles((title,), ((0.0, 1.0),)), *changes.pop("annotations")]
-    return layout(height=HEIGHT, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
 
 
 def expected_tokens_figure(found: Speculation) -> Figure:
@@ -56,8 +51,12 @@ def expected_tokens_figure(found: Speculation) -> Figure:
     top = max(curve(max(a, *ACCEPTANCES))) * 1.12
     return {
         "data": data,
-        "layout": _figure(
-            "expected tokens a pass", annotations=annotations, xaxis=axis(**_BY_LENGTH), yaxis=axis(range=[0, top])
+        "layout": titled_layout(
+            "expected tokens a pass",
+            HEIGHT,
+            annotations=annotations,
+            xaxis=axis(**_BY_LENGTH),
+            yaxis=axis(range=[0, top]),
         ),
     }
 
@@ -85,8 +84,9 @@ def speed_up_figures(scenario: Scenario, draft: ModelSpec, found: Speculation) -
                 line("speed-up", *curve, palette.COMPUTE, hovertemplate=hover),
                 dot("you are here", here, found.speed_up, palette.COMPUTE, hoverinfo="skip"),
             ],
-            "layout": _figure(
+            "layout": titled_layout(
                 title,
+                HEIGHT,
                 annotations=[
                     note(math.log10(here) if log else here, found.speed_up, label, yshift=18),
                     note(0.99, 1, "no gain", xref="paper", xanchor="right", yanchor="top"),
