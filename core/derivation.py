@@ -26,7 +26,7 @@ from core.evaluate import (
 )
 from core.kv_cache import tokens_kept
 from core.levers import Waterfall
-from core.model import Attention, LatentAttention, SoftmaxAttention
+from core.model import Attention, LatentAttention, ModelSpec, Recurrent, SoftmaxAttention
 from core.paging import Served
 from core.pool import Pool
 from core.scenario import Scenario
@@ -195,7 +195,7 @@ class _CacheKind(NamedTuple):
     span: int | None
 
 
-def _cache_kinds(attention: Attention, *, read: bool) -> list[_CacheKind]:
+def _cache_kinds(attention: Attention | None, *, read: bool) -> list[_CacheKind]:
     a = attention
     if isinstance(a, SoftmaxAttention):
         heads = ("n_kv", "KV heads", a.n_kv)
@@ -248,6 +248,40 @@ def _cache(result: Result, unit: units.Unit) -> Derivation:
     one = total(_cache_terms(s, read=False))
     outcome = _bytes_result("KV", "KV cache", result.memory.kv_bytes, unit)
     return Derivation("kv_cache", "KV cache", outcome, product(users, one))
+
+
+def model_derivations(model: ModelSpec) -> list[Derivation]:
+    """A model's parameters, its cache of one more token in 16 bits while no window is full, and its constant state.
+
+    >>> from core.catalog import models
+    >>> model_derivations(models()["llama-3-8b"])[1].numbers
+    '32 × 2 × 8 × 128 × 2 B = 131,072 B = 131.072 kB'
+    """
+    counts = total(_count(f"N_{c}", COMPONENT_WORDS[c], n) for c, n in model.params_by_component.items())
+    found = [Derivation("params", "Parameters", _count("N", "parameters", model.n_params), counts)]
+    terms: dict[_CacheKind, int] = {}
+    for group in model.groups:
+        for kind in _cache_kinds(group.attention, read=False):
+            terms[kind] = terms.get(kind, 0) + group.count
+    parts: list[Quantity | Expression] = []
+    for kind, n_layers in terms.items():
+        factors: list[Quantity | Expression] = [_count("L", "layers", n_layers)]
+        factors += [_count(*factor) for factor in kind.factors]
+        if kind.addends:
+            factors.append(Expression("sum", tuple(_count(*addend) for addend in kind.addends)))
+        parts.append(product(*factors, Quantity("bits/8", "bytes per value", 2, "2 B")))
+    per_token = _bytes_result("c_1", "cache of one token", model.kv_bytes_per_token(), "GB")
+    if parts:
+        found.append(Derivation("per_token", "Cache of one token, while no window is full", per_token, total(parts)))
+    if model.state_bytes:
+        states = total(
+            product(_count("L", "layers", g.count), _bytes("state", "state of a layer", g.attention.state_bytes))
+            for g in model.groups
+            if isinstance(g.attention, Recurrent)
+        )
+        outcome = _bytes_result("state", "constant state", model.state_bytes, "GB")
+        found.append(Derivation("state", "Constant state of a sequence", outcome, states))
+    return found
 
 
 def memory_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivation]:

@@ -8,20 +8,27 @@ bytes per 256 values (ggml-common.h).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 # Every width in use is a multiple of 1/32 bit, so byte totals are exact integer arithmetic in 1/256 byte.
 BIT_STEPS = 32
 BYTE_STEPS = BIT_STEPS * 8
 
 FP32_BITS = 32.0
+INT8_WIDTH = 8
 BF16_BITS = 16.0
 INT4_G128_BITS = 4 + (16 + 4) / 128
 MXFP4_BITS = 4 + 8 / 32
 NVFP4_BITS = 4 + 8 / 16
 Q8_0_BITS = 8 + 16 / 32
 Q4_0_BITS = 4 + 16 / 32
+NF4_BITS = 4 + 32 / 64  # bitsandbytes: one fp32 scale per 64 values
+NF4_DOUBLE_BITS = 4 + 8 / 64  # the scales in 8 bits; their own scales, 0.002 bits, left out
 Q5_0_BITS = 5.5
 Q5_1_BITS = 6.0
 Q4_K_BITS = 144 * 8 / 256
@@ -33,7 +40,10 @@ FP8_BLOCK_SCALE_BYTES = 4
 Peak = Literal["fp8", "int8", "fp4"]
 WeightFormatName = Literal["native", "bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4", "q8_0", "q4_k_m", "q4_0"]
 CacheFormatName = Literal["bf16", "fp8", "q8_0", "int4", "q4_0"]
-NativeFormatName = Literal["bf16", "fp16", "fp32", "fp8", "mxfp4"]
+NATIVE_PATTERN = (
+    r"^(bf16|fp16|fp32|fp8|fp8_tensor|mxfp4|nvfp4|nf4|nf4_double|int8|int[2-8]_g(16|32|64|128|256|0)(_sym)?)$"
+)
+NativeFormatName = Annotated[str, Field(pattern=NATIVE_PATTERN)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class WeightFormat:
     peak: Peak | None = None
     scheme: Literal["plain", "linear_only", "llama_cpp", "fp8_block", "experts_only"] = "linear_only"
     note: str = ""
+    wide: tuple[str, ...] = ()  # components that stay in 16 bits besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,11 @@ _NATIVE: dict[str, WeightFormat] = {
     "fp32": WeightFormat("fp32", "FP32", FP32_BITS, None, "plain"),
     "fp8": WeightFormat("fp8_block", "FP8 with 128 x 128 block scales", 8.0, "fp8", "fp8_block"),
     "mxfp4": WeightFormat("mxfp4_experts", "MXFP4 experts, the rest BF16", MXFP4_BITS, "fp8", "experts_only"),
+    "fp8_tensor": WeightFormat("fp8_tensor", "FP8, one scale a tensor or row", 8.0, "fp8"),
+    "nvfp4": WeightFormat("nvfp4", "NVFP4 (4.5 bits)", NVFP4_BITS, "fp4"),
+    "int8": WeightFormat("int8", "INT8 (8 bits)", 8.0, "int8"),
+    "nf4": WeightFormat("nf4", "NF4 (4.5 bits)", NF4_BITS),
+    "nf4_double": WeightFormat("nf4_double", "NF4, scales quantized (4.13 bits)", NF4_DOUBLE_BITS),
 }
 
 CACHE_FORMATS: dict[str, CacheFormat] = {
@@ -109,12 +125,31 @@ def steps(bits: float) -> int:
     return int(value)
 
 
-def resolve_weight_format(name: str, native: str) -> WeightFormat:
-    """The format that `name` means for a model whose checkpoint format is `native`.
+@lru_cache(maxsize=256)
+def _native(name: str) -> WeightFormat:
+    if name in _NATIVE:
+        return _NATIVE[name]
+    grouped = re.fullmatch(r"int(\d)_g(\d+)(_sym)?", name)
+    if grouped is None:
+        raise ValueError(f"native format must match {NATIVE_PATTERN}, got {name}")
+    width, group, symmetric = int(grouped[1]), int(grouped[2]), bool(grouped[3])
+    scales = 0.0 if group == 0 else (16 + (0 if symmetric else width)) / group
+    bits = int((width + scales) * BIT_STEPS) / BIT_STEPS  # widths off the 1/32 grid are rounded down: still a bound
+    size = f"group {group}" if group else "one scale a row"
+    peak: Peak | None = "int8" if width == INT8_WIDTH else None
+    return WeightFormat(name, f"INT{width}, {size} ({bits:.4g} bits)", bits, peak)
+
+
+@lru_cache(maxsize=1024)
+def resolve_weight_format(name: str, native: str, wide: tuple[str, ...] = ()) -> WeightFormat:
+    """The format that `name` means for a model whose checkpoint format is `native`, with `wide` components in 16 bits.
 
     >>> resolve_weight_format("native", "mxfp4").label
     'MXFP4 experts, the rest BF16'
-    >>> resolve_weight_format("int4", "bf16").linear_bits
-    4.15625
+    >>> resolve_weight_format("int4", "bf16").linear_bits, resolve_weight_format("native", "int4_g32").linear_bits
+    (4.15625, 4.625)
     """
-    return _NATIVE[native] if name == "native" else WEIGHT_FORMATS[name]
+    if name != "native":
+        return WEIGHT_FORMATS[name]
+    found = _native(native)
+    return replace(found, wide=wide) if wide else found

@@ -17,6 +17,7 @@ from core.weights import ModelShape, NormKind, QkNorm, RouterBias, Tensor
 # Sizes past these are typing errors, and the limits keep every product far inside a float.
 Width = Annotated[int, Field(gt=0, le=2**24)]
 Count = Annotated[int, Field(gt=0, le=2**20)]
+CONTEXT_MAX = 2**24  # tokens; no slider and no link goes further
 BF16_BYTES = 2
 FP32_BYTES = 4
 
@@ -180,7 +181,98 @@ class LinearAttention(Frozen):
         return recurrent * FP32_BYTES + conv * BF16_BYTES
 
 
-Attention = Annotated[SoftmaxAttention | LatentAttention | LinearAttention, Field(discriminator="kind")]
+class MambaMixer(Frozen):
+    """Mamba (selective SSM): a constant state per channel in fp32 and a convolution tail in 16 bits."""
+
+    kind: Literal["mamba"] = "mamba"
+    d_inner: Width
+    d_state: Width
+    conv_kernel: PositiveInt
+    dt_rank: Width
+    bias: bool = False
+    conv_bias: bool = True
+    inner_norms: bool = False
+
+    def tensors(self, d_model: int) -> list[Tensor]:
+        """The layer's token-mixing weights."""
+        return weights.mamba_tensors(
+            d_model=d_model,
+            d_inner=self.d_inner,
+            d_state=self.d_state,
+            conv_kernel=self.conv_kernel,
+            dt_rank=self.dt_rank,
+            bias=self.bias,
+            conv_bias=self.conv_bias,
+            inner_norms=self.inner_norms,
+        )
+
+    @property
+    def state_bytes(self) -> int:
+        """Constant state of one sequence."""
+        conv = kv_cache.conv_state_values(channels=self.d_inner, kernel=self.conv_kernel)
+        return self.d_inner * self.d_state * FP32_BYTES + conv * BF16_BYTES
+
+
+class Mamba2Mixer(Frozen):
+    """Mamba-2 (SSD): one head_dim x d_state matrix per head in fp32 and a convolution tail in 16 bits."""
+
+    kind: Literal["mamba2"] = "mamba2"
+    n_heads: Count
+    head_dim: Width
+    n_groups: Count
+    d_state: Width
+    conv_kernel: PositiveInt
+    bias: bool = False
+    conv_bias: bool = True
+
+    @property
+    def channels(self) -> int:
+        """Channels that pass the convolution: x, B and C."""
+        return self.n_heads * self.head_dim + 2 * self.n_groups * self.d_state
+
+    def tensors(self, d_model: int) -> list[Tensor]:
+        """The layer's token-mixing weights."""
+        return weights.mamba2_tensors(
+            d_model=d_model,
+            n_heads=self.n_heads,
+            head_dim=self.head_dim,
+            n_groups=self.n_groups,
+            d_state=self.d_state,
+            conv_kernel=self.conv_kernel,
+            bias=self.bias,
+            conv_bias=self.conv_bias,
+        )
+
+    @property
+    def state_bytes(self) -> int:
+        """Constant state of one sequence."""
+        conv = kv_cache.conv_state_values(channels=self.channels, kernel=self.conv_kernel)
+        return self.n_heads * self.head_dim * self.d_state * FP32_BYTES + conv * BF16_BYTES
+
+
+class ShortConv(Frozen):
+    """A gated short convolution (LFM2): its tail is all that it keeps."""
+
+    kind: Literal["conv"] = "conv"
+    channels: Width
+    conv_kernel: PositiveInt
+    bias: bool = False
+
+    def tensors(self, d_model: int) -> list[Tensor]:
+        """The layer's token-mixing weights."""
+        return weights.short_conv_tensors(
+            d_model=d_model, channels=self.channels, conv_kernel=self.conv_kernel, bias=self.bias
+        )
+
+    @property
+    def state_bytes(self) -> int:
+        """Constant state of one sequence."""
+        return kv_cache.conv_state_values(channels=self.channels, kernel=self.conv_kernel) * BF16_BYTES
+
+
+Recurrent = LinearAttention | MambaMixer | Mamba2Mixer | ShortConv
+RECURRENT_LABELS = {"linear": "linear (gated DeltaNet)", "mamba": "Mamba", "mamba2": "Mamba-2", "conv": "short conv"}
+Attention = Annotated[SoftmaxAttention | LatentAttention | Recurrent, Field(discriminator="kind")]
 
 
 class DenseFfn(Frozen):
@@ -236,19 +328,31 @@ Ffn = Annotated[DenseFfn | MoeFfn, Field(discriminator="kind")]
 
 
 class LayerGroup(Frozen):
-    """`count` identical layers."""
+    """`count` identical layers; some hybrids have layers of a mixer alone or a feed-forward block alone."""
 
     count: Count
-    attention: Attention
-    ffn: Ffn
+    attention: Attention | None
+    ffn: Ffn | None
     n_norms: int = Field(default=2, ge=0, le=16)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> LayerGroup:
+        if self.attention is None and self.ffn is None:
+            raise ValueError("attention or ffn must be given")
+        return self
+
+    def tensors(self, d_model: int) -> list[Tensor]:
+        """The weights of one layer, norms left out."""
+        return [t for part in (self.attention, self.ffn) if part is not None for t in part.tensors(d_model)]
 
     @property
     def label(self) -> str:
         """What kind of layer this is, in the field's words."""
         a = self.attention
-        if isinstance(a, LinearAttention):
-            return "linear (gated DeltaNet)"
+        if a is None:
+            return "feed-forward alone"
+        if isinstance(a, Recurrent):
+            return RECURRENT_LABELS[a.kind]
         if isinstance(a, LatentAttention):
             return "MLA" if a.indexer is None else "MLA, sparse reads"
         name = "MQA" if a.n_kv == 1 < a.n_q else "MHA" if a.n_kv == a.n_q else "GQA"
@@ -278,7 +382,7 @@ def cache_curve(
             terms.append(CacheTerm(group.count * a.latent_values_per_token, span, n_copies))
             if a.index_values_per_token:
                 terms.append(CacheTerm(group.count * a.index_values_per_token, None, n_copies))
-        elif with_state:
+        elif a is not None and with_state:
             state += group.count * a.state_bytes
     return CacheCurve(tuple(terms), bits=bits, state_bytes=state)
 
@@ -294,9 +398,12 @@ class ModelSpec(Frozen):
     tied_embeddings: bool
     norm: NormKind = "rmsnorm"
     learned_positions: int = Field(default=0, ge=0, le=2**24)
+    n_outer_norms: int = Field(default=1, ge=0, le=4)  # beyond the layers': the final one, and BLOOM's of the table
+    lm_head_bias: bool = False
     groups: tuple[LayerGroup, ...] = Field(min_length=1)
-    max_context: PositiveInt
+    max_context: int = Field(gt=0, le=CONTEXT_MAX)
     native_format: NativeFormatName = "bf16"
+    native_wide: tuple[weights.Component, ...] = ()  # components that the native format leaves in 16 bits
     source: str
     hf_id: str | None = None
     released: str | None = None
@@ -316,7 +423,7 @@ class ModelSpec(Frozen):
     # Catalog specs are dictionary keys in every cache of this package; the deep hash is worth computing once.
     @cached_property
     def _hash(self) -> int:
-        return hash((self.slug, self.d_model, self.vocab, self.groups, self.native_format))
+        return hash((self.slug, self.d_model, self.vocab, self.groups, self.native_format, self.native_wide))
 
     def __hash__(self) -> int:
         return self._hash
@@ -337,15 +444,17 @@ class ModelSpec(Frozen):
         made = [Tensor("token_embd", "embedding", "table", self.vocab, self.d_model)]
         if self.learned_positions:
             made.append(Tensor("positions", "positions", "table", self.learned_positions, self.d_model))
-        n_norms = 1  # the final one
+        n_norms = self.n_outer_norms
         for group in self.groups:
-            per_layer = group.attention.tensors(self.d_model) + group.ffn.tensors(self.d_model)
-            made += [replace(t, copies=t.copies * group.count) for t in per_layer]
+            made += [replace(t, copies=t.copies * group.count) for t in group.tensors(self.d_model)]
             n_norms += group.count * group.n_norms
         norm = weights.norm_values(kind=self.norm, d_model=self.d_model)
-        made.append(Tensor("norm", "norms", "vector", norm, 1, copies=n_norms))
+        if n_norms:
+            made.append(Tensor("norm", "norms", "vector", norm, 1, copies=n_norms))
         if not self.tied_embeddings:
             made.append(Tensor("lm_head", "lm_head", "linear", self.vocab, self.d_model))
+        if self.lm_head_bias:
+            made.append(Tensor("lm_head_bias", "lm_head", "vector", self.vocab, 1))
         return tuple(made)
 
     @cached_property
@@ -399,7 +508,7 @@ class ModelSpec(Frozen):
     @property
     def state_bytes(self) -> int:
         """Constant recurrent state of one sequence; 0 without recurrent layers."""
-        return sum(g.count * g.attention.state_bytes for g in self.groups if isinstance(g.attention, LinearAttention))
+        return sum(g.count * g.attention.state_bytes for g in self.groups if isinstance(g.attention, Recurrent))
 
     def cache_curve(self, *, bits: float, n_copies: int = 1, read: bool = False, with_state: bool = True) -> CacheCurve:
         """Cache bytes of one sequence against context; see `cache_curve`."""
@@ -441,6 +550,13 @@ class ModelSpec(Frozen):
         if not heads:
             return ()
         return tuple(n for n in range(1, min(heads) + 1) if all(h % n == 0 for h in heads))
+
+    @property
+    def why_no_kv_heads(self) -> str:
+        """Why there is no number of KV heads to set; for models without softmax layers."""
+        if any(isinstance(g.attention, LatentAttention) for g in self.groups):
+            return "MLA keeps one latent for all heads"
+        return "its layers keep a constant state, no heads"
 
     def with_kv_heads(self, n_kv: int) -> ModelSpec:
         """The what-if model with `n_kv` KV heads in every softmax layer; projections, biases and norms follow.
@@ -488,7 +604,7 @@ class ModelSpec(Frozen):
             if isinstance(a, SoftmaxAttention):
                 kept = a.model_copy(update={"window": None, "chunk": None})
                 groups.append(group.model_copy(update={"attention": kept}))
-            elif isinstance(a, LinearAttention):
+            elif isinstance(a, Recurrent):
                 groups.append(group.model_copy(update={"attention": full}))
             else:
                 groups.append(group)

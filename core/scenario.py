@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from core.catalog import gpus, models
+from core.custom import CUSTOM, OWN_GPU_KEYS, OWN_MODEL_KEY, gpu_query, pack, read_gpu, unpack
 from core.formats import CACHE_FORMATS, CacheFormatName, WeightFormat, WeightFormatName, resolve_weight_format
 from core.gpu import GpuSpec
-from core.model import Frozen, ModelSpec
+from core.model import CONTEXT_MAX, Frozen, ModelSpec
 from core.query import QueryReader, one_of, shown
 
 BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
-CONTEXT_MAX = 2**24
 GPUS_MAX = 1024
 RESERVE_MAX = 0.9
 
@@ -88,6 +88,18 @@ class Scenario(Frozen):
         return self._hash
 
     @cached_property
+    def model_key(self) -> str:
+        """The slug of a catalog model, else "custom"."""
+        slug = self.released_model.slug
+        return slug if models().get(slug) == self.released_model else CUSTOM
+
+    @cached_property
+    def gpu_key(self) -> str:
+        """The slug of a catalog GPU, else "custom"."""
+        slug = self.gpu_spec.slug
+        return slug if gpus().get(slug) == self.gpu_spec else CUSTOM
+
+    @cached_property
     def released_model(self) -> ModelSpec:
         """The model as released."""
         return self.model if isinstance(self.model, ModelSpec) else models()[self.model]
@@ -106,7 +118,8 @@ class Scenario(Frozen):
     @property
     def weight_format_spec(self) -> WeightFormat:
         """The weight format, "native" resolved for the model."""
-        return resolve_weight_format(self.weight_format, self.released_model.native_format)
+        model = self.released_model
+        return resolve_weight_format(self.weight_format, model.native_format, model.native_wide)
 
     @property
     def cache_bits(self) -> float:
@@ -122,10 +135,14 @@ class Scenario(Frozen):
         return self.model_copy(update=changes)
 
     def to_query(self) -> dict[str, str]:
-        """Every field as a plain number or slug, in a fixed order; the inverse of `from_query`."""
-        return {
-            "model": self.released_model.slug,
-            "gpu": self.gpu_spec.slug,
+        """Every field as a plain number or slug, in a fixed order; the inverse of `from_query`.
+
+        A model that is not in the catalog travels as its packed dimensions, a GPU as its figures; a model too long for
+        a link (see `core.custom.PACKED_CHARS`) is only named, and such a link cannot be shared.
+        """
+        base = {
+            "model": self.model_key,
+            "gpu": self.gpu_key,
             "gpus": str(self.n_gpus),
             "split": self.split,
             "batch": str(self.batch),
@@ -136,6 +153,10 @@ class Scenario(Frozen):
             "reserve": format(Decimal(repr(self.reserve)) * 100, "f").rstrip("0").rstrip(".") or "0",
             "skip_embedding": "1" if self.skip_embedding else "0",
         }
+        if self.model_key == CUSTOM:
+            packed = pack(self.released_model)
+            base |= {OWN_MODEL_KEY: packed} if packed else {}
+        return base | gpu_query(self.gpu_spec) if self.gpu_key == CUSTOM else base
 
     @staticmethod
     def from_query(query: Mapping[str, str], default: Scenario | None = None) -> tuple[Scenario, list[str]]:
@@ -154,11 +175,9 @@ class Scenario(Frozen):
             return base, []
         fallback = base.to_query()
         read = QueryReader(query, fallback)
-        model = read.choice("model", models(), fallback["model"], "the slug of a model in the catalog")
-        gpu = read.choice("gpu", gpus(), fallback["gpu"], "the slug of a GPU in the catalog")
         fields: dict[str, Any] = {
-            "model": base.model if model == fallback["model"] else model,
-            "gpu": base.gpu if gpu == fallback["gpu"] else gpu,
+            "model": _read_model(read, base),
+            "gpu": _read_gpu(read, base),
             "n_gpus": read.whole("gpus", 1, GPUS_MAX, base.n_gpus),
             "split": read.choice("split", SPLITS, base.split),
             "batch": read.whole("batch", 1, BATCH_MAX, base.batch),
@@ -176,6 +195,34 @@ class Scenario(Frozen):
         if missing:
             read.notes.append(f"Not in the link, so the default holds: {', '.join(missing)}.")
         return Scenario.model_validate(fields | {"kv_heads": kv_heads}), read.notes
+
+
+def _read_model(read: QueryReader, base: Scenario) -> str | ModelSpec:
+    if read.query.get("model") == CUSTOM:
+        packed = read.query.get(OWN_MODEL_KEY)
+        if packed is None and base.model_key == CUSTOM:
+            return base.model
+        try:
+            return unpack(packed or "")
+        except ValueError:
+            read.notes.append(
+                f"{OWN_MODEL_KEY} must be the packed model of a link from this page; "
+                f"{'it was missing' if packed is None else 'this one cannot be read'}, so {base.released_model.name} "
+                "takes its place."
+            )
+            return base.model
+    slug = read.choice("model", models(), base.model_key, "the slug of a model in the catalog")
+    return base.model if slug == base.model_key else slug
+
+
+def _read_gpu(read: QueryReader, base: Scenario) -> str | GpuSpec:
+    if read.query.get("gpu") == CUSTOM:
+        if base.gpu_key == CUSTOM and not any(key in read.query for key in OWN_GPU_KEYS):
+            return base.gpu
+        found = read_gpu(read.query, read.notes)
+        return base.gpu if found is None else found
+    slug = read.choice("gpu", gpus(), base.gpu_key, "the slug of a GPU in the catalog")
+    return base.gpu if slug == base.gpu_key else slug
 
 
 RELEASED = "released"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from core.catalog import models
+from core.custom import CUSTOM, OWN_GPU_KEYS, OWN_KEYS, OWN_MODEL_KEY, gpu_query, pack, read_gpu, unpack
 from core.drafting import draft_models
+from core.gpu import GpuSpec
 from core.model import ModelSpec
 from core.query import QueryReader
 from core.scenario import Scenario
@@ -29,7 +32,10 @@ NO_DRAFT = "none"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is on screen: the question, and the fields of single pages; `reveal` shows all answers at once."""
+    """What is on screen: the question, and the fields of single pages; `reveal` shows all answers at once.
+
+    `own_model` and `own_gpu` are the reader's own, kept in the menus also while the scenario uses others.
+    """
 
     scenario: Scenario
     unit: Unit = "GB"
@@ -42,6 +48,15 @@ class View:
     mean: int = NUMBERS["mean"][2]
     spread: int = NUMBERS["spread"][2]
     seed: int = NUMBERS["seed"][2]
+    own_model: ModelSpec | None = None
+    own_gpu: GpuSpec | None = None
+
+    def __post_init__(self) -> None:
+        s = self.scenario
+        if s.model_key == CUSTOM and self.own_model != s.released_model:
+            object.__setattr__(self, "own_model", s.released_model)
+        if s.gpu_key == CUSTOM and self.own_gpu != s.gpu_spec:
+            object.__setattr__(self, "own_gpu", s.gpu_spec)
 
     @property
     def accepted(self) -> float:
@@ -67,7 +82,24 @@ class View:
         'GB'
         """
         own = {"unit": self.unit, "reveal": "1" if self.reveal else "0", "draft": self.draft}
-        return {**self.scenario.to_query(), **own, **{key: str(getattr(self, key)) for key in NUMBERS}}
+        return {
+            **self.scenario.to_query(),
+            **own,
+            **{key: str(getattr(self, key)) for key in NUMBERS},
+            **self._own_query(),
+        }
+
+    def _own_query(self) -> dict[str, str]:
+        packed = pack(self.own_model) if self.own_model else None
+        return {
+            **({OWN_MODEL_KEY: packed} if packed else {}),
+            **(gpu_query(self.own_gpu) if self.own_gpu else {}),
+        }
+
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether a link carries everything: false for a model too long for one."""
+        return self.own_model is None or pack(self.own_model) is not None
 
     @staticmethod
     def from_query(query: Mapping[str, str], default: View) -> tuple[View, list[str]]:
@@ -80,6 +112,7 @@ class View:
         """
         scenario, notes = Scenario.from_query(query, default.scenario)
         read = QueryReader(query, default.to_query())
+        own_model, own_gpu = _own(query, scenario)
         unit = read.choice("unit", UNITS, default.unit)
         drafts = (AUTO, NO_DRAFT, *models())
         view = View(
@@ -87,6 +120,8 @@ class View:
             "GiB" if unit == "GiB" else "GB",
             read.flag("reveal", default.reveal),
             read.choice("draft", drafts, default.draft, f"{AUTO}, {NO_DRAFT} or the slug of a model in the catalog"),
+            own_model=own_model,
+            own_gpu=own_gpu,
             **{key: read.whole(key, low, high, getattr(default, key)) for key, (low, high, _) in NUMBERS.items()},
         )
         return view, notes + read.notes
@@ -96,5 +131,18 @@ class View:
         return replace(self, **changes)
 
 
-VIEW_FIELDS = tuple(f.name for f in fields(View) if f.name != "scenario")
-VIEW_KEYS = tuple(View(Scenario()).to_query())
+def _own(query: Mapping[str, str], scenario: Scenario) -> tuple[ModelSpec | None, GpuSpec | None]:
+    """The reader's own model and GPU, also where the scenario uses others; useless ones are dropped in silence then."""
+    own_model: ModelSpec | None = None
+    if scenario.model_key != CUSTOM and OWN_MODEL_KEY in query:
+        with suppress(ValueError):
+            own_model = unpack(query[OWN_MODEL_KEY])
+    own_gpu = None
+    if scenario.gpu_key != CUSTOM and any(key in query for key in OWN_GPU_KEYS):
+        own_gpu = read_gpu(query, [])
+    return own_model, own_gpu
+
+
+VIEW_FIELDS = tuple(f.name for f in fields(View) if f.name not in ("scenario", "own_model", "own_gpu"))
+VIEW_KEYS = tuple(View(Scenario()).to_query())  # always in a link
+LINK_KEYS = (*VIEW_KEYS, *OWN_KEYS)  # all that may be in one

@@ -173,6 +173,80 @@ def delta_net_tensors(
     ]
 
 
+def mamba_tensors(
+    *,
+    d_model: int,
+    d_inner: int,
+    d_state: int,
+    conv_kernel: int,
+    dt_rank: int,
+    bias: bool = False,
+    conv_bias: bool = True,
+    inner_norms: bool = False,
+) -> list[Tensor]:
+    """One Mamba layer: input and gate projection, convolution, projections to dt, B and C, A and D, output.
+
+    Source: Gu & Dao (arXiv:2312.00752) section 3; mamba-130m's 129,135,360 parameters hold 24 such layers.
+    With `inner_norms` (Jamba) dt, B and C pass a norm each.
+
+    >>> sum(t.n_params for t in mamba_tensors(d_model=768, d_inner=1536, d_state=16, conv_kernel=4, dt_rank=48))
+    3770880
+    """
+    made = linear("mamba_in", "attention", 2 * d_inner, d_model, bias=bias)
+    made.append(Tensor("mamba_conv", "attention", "vector", d_inner, conv_kernel))
+    if conv_bias:
+        made.append(Tensor("mamba_conv_bias", "attention", "vector", d_inner, 1))
+    made += linear("mamba_x", "attention", dt_rank + 2 * d_state, d_inner)
+    made += linear("mamba_dt", "attention", d_inner, dt_rank, bias=True)
+    made.append(Tensor("mamba_a_d", "attention", "vector", d_inner, d_state + 1))
+    if inner_norms:
+        made.append(Tensor("mamba_norms", "attention", "vector", dt_rank + 2 * d_state, 1))
+    return made + linear("mamba_out", "attention", d_model, d_inner, bias=bias)
+
+
+def mamba2_tensors(
+    *,
+    d_model: int,
+    n_heads: int,
+    head_dim: int,
+    n_groups: int,
+    d_state: int,
+    conv_kernel: int,
+    bias: bool = False,
+    conv_bias: bool = True,
+) -> list[Tensor]:
+    """One Mamba-2 layer: one projection to gate, x, B, C and dt, convolution, A, D and dt's bias, gated norm, output.
+
+    Source: Dao & Gu (arXiv:2405.21060) section 7; mamba2-130m's 128,989,632 parameters hold 24 such layers.
+
+    >>> sum(t.n_params for t in mamba2_tensors(d_model=768, n_heads=24, head_dim=64, n_groups=1, d_state=128,
+    ...     conv_kernel=4))
+    3764552
+    """
+    d_inner = n_heads * head_dim
+    channels = d_inner + 2 * n_groups * d_state
+    made = linear("mamba_in", "attention", d_inner + channels + n_heads, d_model, bias=bias)
+    made.append(Tensor("mamba_conv", "attention", "vector", channels, conv_kernel))
+    if conv_bias:
+        made.append(Tensor("mamba_conv_bias", "attention", "vector", channels, 1))
+    made.append(Tensor("mamba_a_d_dt", "attention", "vector", 3 * n_heads, 1))
+    made.append(Tensor("mamba_norm", "attention", "vector", d_inner, 1))
+    return made + linear("mamba_out", "attention", d_model, d_inner, bias=bias)
+
+
+def short_conv_tensors(*, d_model: int, channels: int, conv_kernel: int, bias: bool = False) -> list[Tensor]:
+    """One gated short convolution: a projection to two gates and x, the convolution, the output projection.
+
+    >>> sum(t.n_params for t in short_conv_tensors(d_model=8, channels=8, conv_kernel=3))
+    280
+    """
+    made = linear("conv_in", "attention", 3 * channels, d_model, bias=bias)
+    made.append(Tensor("conv", "attention", "vector", channels, conv_kernel))
+    if bias:
+        made.append(Tensor("conv_bias", "attention", "vector", channels, 1))
+    return made + linear("conv_out", "attention", d_model, channels, bias=bias)
+
+
 def ffn_tensors(
     *, d_model: int, d_ff: int, n_matrices: int, bias: bool = False, component: Component = "dense_ffn"
 ) -> list[Tensor]:
@@ -308,7 +382,8 @@ def tensor_bits(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> float |
         return FP32_BITS  # as DeepSeek-V3 and Kimi K2 store it
     if fmt.scheme == "experts_only":
         return fmt.linear_bits if tensor.component == "experts" and tensor.kind == "linear" else BF16_BITS
-    return fmt.linear_bits if tensor.kind == "linear" and tensor.component != "lm_head" else BF16_BITS
+    takes = tensor.kind == "linear" and tensor.component != "lm_head" and tensor.component not in fmt.wide
+    return fmt.linear_bits if takes else BF16_BITS
 
 
 def tensor_bytes(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> Fraction:
