@@ -1,10 +1,13 @@
 """The explorer: how big is the cache, does it fit, and how fast can a system be at most?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core import lessons, presets
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
+from core.exact import users_curve
 from core.report import numbers_table
 from core.verdict import ceiling_alt, key_line, memory_alt, verdict
 from ui import blocks, charts, controls, shell
@@ -47,5 +50,8 @@ with speed_column:
 
 st.header("The numbers", anchor=False)
 blocks.table(*numbers_table(result, unit))
-blocks.csv_button(*numbers_table(result, unit, exact=True), name="how-big-is-the-cache", label="Download as CSV")
+with st.container(horizontal=True):
+    blocks.csv_of(partial(numbers_table, result, unit, exact=True), name="how-big-is-the-cache")
+    blocks.csv_of(partial(users_curve, scenario), name="ceiling-against-users", label="The curves as CSV")
+blocks.take_away(view, result)
 blocks.reading(lessons.READING)

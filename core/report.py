@@ -1,8 +1,9 @@
-"""A result as rows: for the table beneath the pictures and for CSV."""
+"""A result as rows of text, for the tables beneath the pictures; `core/exact.py` has the numbers for CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from core.catalog import gpus, models
 from core.derivation import COMPONENT_WORDS
@@ -208,22 +209,16 @@ def gpu_rows() -> Rowset:
     return header, rows
 
 
-def variant_rows(variants: Sequence[Variant], unit: Unit, *, exact: bool = False) -> Rowset:
+def variant_rows(variants: Sequence[Variant], unit: Unit) -> Rowset:
     """KV-head variants: weights, cache, users that fit, ceilings."""
     header = ("KV heads", "weights", "KV cache", "users that fit", "together at most", "each user at most")
     rows: list[tuple[Cell, ...]] = []
     for variant in variants:
         m, d = variant.result.memory, variant.result.decode
-        values: tuple[Cell, ...] = (m.weights_bytes, m.kv_bytes, m.max_batch, d.tokens_per_s, d.tokens_per_s_per_user)
-        if not exact:
-            values = (
-                format_bytes(m.weights_bytes, unit),
-                format_bytes(m.kv_bytes, unit),
-                "no limit" if m.max_batch is None else integer(m.max_batch),
-                format_rate(d.tokens_per_s),
-                format_rate(d.tokens_per_s_per_user),
-            )
-        rows.append((variant.label, *values))
+        sizes = (format_bytes(m.weights_bytes, unit), format_bytes(m.kv_bytes, unit))
+        fits = "no limit" if m.max_batch is None else integer(m.max_batch)
+        speeds = (format_rate(d.tokens_per_s), format_rate(d.tokens_per_s_per_user))
+        rows.append((variant.label, *sizes, fits, *speeds))
     return header, rows
 
 
@@ -255,7 +250,7 @@ def architecture_rows(together: Sequence[Architecture], own: Sequence[Architectu
     return header, rows
 
 
-def context_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+def context_rows(scenario: Scenario, unit: Unit) -> Rowset:
     """Cache, users that fit and speed at the slider's stops."""
     header = ("context (tokens)", "KV cache", "cache / weights", "users that fit", "together at most")
     rows: list[tuple[Cell, ...]] = []
@@ -263,26 +258,20 @@ def context_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rows
     for r in sweep(scenario, "context", stops):
         m = r.memory
         ratio = m.kv_bytes / m.weights_bytes
-        if exact:
-            rows.append((r.scenario.context, m.kv_bytes, ratio, m.max_batch, r.decode.tokens_per_s))
-        else:
-            fits = "no limit" if m.max_batch is None else integer(m.max_batch)
-            size, speed = format_bytes(m.kv_bytes, unit), format_rate(r.decode.tokens_per_s)
-            rows.append((integer(r.scenario.context), size, format_ratio(ratio), fits, speed))
+        fits = "no limit" if m.max_batch is None else integer(m.max_batch)
+        size, speed = format_bytes(m.kv_bytes, unit), format_rate(r.decode.tokens_per_s)
+        rows.append((integer(r.scenario.context), size, format_ratio(ratio), fits, speed))
     return header, rows
 
 
-def batch_rows(scenario: Scenario, *, exact: bool = False) -> Rowset:
+def batch_rows(scenario: Scenario) -> Rowset:
     """Speed, step and whether it fits at the slider's stops."""
     header = ("users", "together at most", "each user at most", "step at least", "bound by", "fits")
     rows: list[tuple[Cell, ...]] = []
     for r in sweep(scenario, "batch", batch_stops(scenario.batch)):
         d, fits = r.decode, "yes" if r.memory.fits else "no"
-        if exact:
-            rows.append((d.batch, d.tokens_per_s, d.tokens_per_s_per_user, d.step_s, d.bound_by, fits))
-        else:
-            together, each = format_rate(d.tokens_per_s), format_rate(d.tokens_per_s_per_user)
-            rows.append((integer(d.batch), together, each, format_seconds(d.step_s), d.bound_by, fits))
+        together, each = format_rate(d.tokens_per_s), format_rate(d.tokens_per_s_per_user)
+        rows.append((integer(d.batch), together, each, format_seconds(d.step_s), d.bound_by, fits))
     return header, rows
 
 
@@ -296,7 +285,7 @@ def weight_parts(scenario: Scenario, weight_format: str) -> dict[str, int]:
     return dict(costs(s).weights.by_component)
 
 
-def format_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+def format_rows(scenario: Scenario, unit: Unit) -> Rowset:
     """Every weight format: size, bits a parameter, users that fit, ceiling, ridge."""
     header = (
         "weight format",
@@ -317,12 +306,9 @@ def format_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowse
         faster = peak is not None and gpu.peak_flops_per_s(peak) > gpu.peak_flops_per_s()
         arithmetic = peak.upper() if peak is not None and faster else "16 bits"
         label = f"as released: {r.scenario.weight_format_spec.label}" if name == "native" else fmt.label
-        if exact:
-            rows.append((name, m.weights_bytes, bits, m.max_batch, d.tokens_per_s, arithmetic, ridge))
-        else:
-            fits = "no limit" if m.max_batch is None else integer(m.max_batch)
-            size, speed = format_bytes(m.weights_bytes, unit), format_rate(d.tokens_per_s)
-            rows.append((label, size, significant(bits), fits, speed, arithmetic, significant(ridge)))
+        fits = "no limit" if m.max_batch is None else integer(m.max_batch)
+        size, speed = format_bytes(m.weights_bytes, unit), format_rate(d.tokens_per_s)
+        rows.append((label, size, significant(bits), fits, speed, arithmetic, significant(ridge)))
     return header, rows
 
 
@@ -342,7 +328,7 @@ def component_rows(scenario: Scenario, unit: Unit) -> Rowset:
     return header, rows
 
 
-def expert_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowset:
+def expert_rows(scenario: Scenario, unit: Unit) -> Rowset:
     """Experts touched and the band of ceilings at the slider's stops."""
     header = (
         "users",
@@ -369,60 +355,35 @@ def expert_rows(scenario: Scenario, unit: Unit, *, exact: bool = False) -> Rowse
         readings = (step, step.expected, slow)
         speeds = [r.tokens_per_s for r in readings]
         sizes = [r.weights_read_bytes for r in readings]
-        if exact:
-            rows.append((step.batch, moe.n_active, touched, moe.n_experts, *sizes, *speeds))
-        else:
-            counts = (integer(moe.n_active), significant(touched), integer(moe.n_experts))
-            shown = (*(format_bytes(v, unit) for v in sizes), *(significant(v) for v in speeds))
-            rows.append((integer(step.batch), *counts, *shown))
+        counts = (integer(moe.n_active), significant(touched), integer(moe.n_experts))
+        shown = (*(format_bytes(v, unit) for v in sizes), *(significant(v) for v in speeds))
+        rows.append((integer(step.batch), *counts, *shown))
     return header, rows
 
 
-def draft_rows(scenario: Scenario, draft: ModelSpec, acceptance: float, longest: int, *, exact: bool = False) -> Rowset:
+def draft_rows(scenario: Scenario, draft: ModelSpec, acceptance: float, longest: int) -> Rowset:
     """Speculation against the draft length."""
     header = ("draft length", "expected tokens", "round at least", "speed-up", "together at most")
     rows: list[tuple[Cell, ...]] = []
     for length in range(longest + 1):
         found = speculate(scenario, draft, draft_length=length, acceptance=acceptance)
-        if exact:
-            rows.append((length, found.expected_tokens, found.round_s, found.speed_up, found.tokens_per_s))
-        else:
-            rows.append(
-                (
-                    length,
-                    significant(found.expected_tokens),
-                    format_seconds(found.round_s),
-                    f"× {format_ratio(found.speed_up, 3)}",
-                    format_rate(found.tokens_per_s),
-                )
-            )
+        tokens, gain = significant(found.expected_tokens), f"× {format_ratio(found.speed_up, 3)}"
+        rows.append((length, tokens, format_seconds(found.round_s), gain, format_rate(found.tokens_per_s)))
     return header, rows
 
 
-def lever_rows(fall: Waterfall, unit: Unit, *, exact: bool = False) -> Rowset:
+def lever_rows(fall: Waterfall, unit: Unit) -> Rowset:
     """The waterfall: what each lever saves alone and after those before it, what is left, and memory."""
     header = ("lever", "saves alone", "saves here", "left a token", "memory")
-    start = (fall.start_bytes, fall.start_memory_bytes)
-    if exact:
-        rows: list[tuple[Cell, ...]] = [("start", None, None, float(start[0]), start[1])]
-        rows += [
-            (s.label, float(s.alone_bytes), float(s.saved_bytes), float(s.after_bytes), s.memory_bytes)
-            for s in fall.steps
-        ]
-        return header, rows
 
-    def size(value: float) -> str:
+    def size(value: float | Fraction) -> str:
         return format_bytes(float(value), unit)
 
-    rows = [("start: nothing pulled", "", "", size(float(start[0])), size(start[1]))]
+    rows: list[tuple[Cell, ...]] = [
+        ("start: nothing pulled", "", "", size(fall.start_bytes), size(fall.start_memory_bytes))
+    ]
     rows += [
-        (
-            s.label,
-            size(float(s.alone_bytes)),
-            size(float(s.saved_bytes)),
-            size(float(s.after_bytes)),
-            size(s.memory_bytes),
-        )
+        (s.label, size(s.alone_bytes), size(s.saved_bytes), size(s.after_bytes), size(s.memory_bytes))
         for s in fall.steps
     ]
     return header, rows

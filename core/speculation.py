@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ACCEPTANCES = (0.5, 0.7, 0.9)  # drawn beside the chosen one, for comparison
+
 
 def expected_tokens(*, acceptance: float, draft_length: int) -> float:
     """Expected tokens per target pass: (1 - a^(g+1)) / (1 - a), which is g + 1 when every token is accepted.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.catalog import gpus, models
 from core.evaluate import Result, evaluate
 from core.formats import Peak
+from core.kv_cache import CacheCurve
 from core.model import ModelSpec, cache_curve
 from core.roofline import ridge_flops_per_byte
 from core.scenario import Scenario
@@ -60,6 +61,16 @@ def kv_variants(scenario: Scenario) -> list[Variant]:
         mixed = Variant(f"released, {' and '.join(map(str, released))}", evaluate(scenario.replace(kv_heads=None)))
         found.insert(1, mixed)
     return found
+
+
+def unwindowed_cache(scenario: Scenario) -> CacheCurve:
+    """Cache of one sequence if every layer kept every token, everything else as the scenario has it.
+
+    >>> unwindowed_cache(Scenario()).bytes(8192) == evaluate(Scenario()).memory.kv_bytes
+    True
+    """
+    copies = scenario.n_gpus if scenario.split == "tensor" else 1
+    return scenario.model_spec.without_windows().cache_curve(bits=scenario.cache_bits, n_copies=copies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Which lever moves this model most?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import waterfall_derivations
+from core.exact import levers
 from core.levers import waterfall
 from core.predict import view_plan
 from core.report import lever_rows
@@ -29,5 +32,5 @@ lesson.presets(plan)
 st.header("The arithmetic", anchor=False)
 blocks.arithmetic(waterfall_derivations(fall, view.unit))
 blocks.table(*lever_rows(fall, view.unit))
-blocks.csv_button(*lever_rows(fall, view.unit, exact=True), name="levers", label="Download as CSV")
+blocks.csv_of(partial(levers, fall), name="levers")
 lesson.close(view, plan)

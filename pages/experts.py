@@ -1,9 +1,12 @@
 """How many experts does a batch wake?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import speed_derivations
 from core.evaluate import evaluate
+from core.exact import experts
 from core.report import expert_rows
 from core.verdict import experts_summary, verdict
 from ui import blocks, charts, controls, lesson
@@ -28,5 +31,5 @@ wanted = ("weights_read", "experts_touched", "kv_read", "memory_s", "system")
 blocks.arithmetic([d for d in speed_derivations(result, view.unit) if d.key in wanted])
 if result.decode.expected is not None:
     blocks.table(*expert_rows(view.scenario, view.unit))
-    blocks.csv_button(*expert_rows(view.scenario, view.unit, exact=True), name="experts", label="Download as CSV")
+    blocks.csv_of(partial(experts, view.scenario), name="experts")
 lesson.close(view, plan)

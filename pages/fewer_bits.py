@@ -1,9 +1,12 @@
 """What does quantization shrink?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
+from core.exact import cache_formats, weight_formats
 from core.published import SIZES
 from core.report import component_rows, format_rows
 from core.variants import ridge_rows
@@ -33,7 +36,9 @@ blocks.table(*component_rows(view.scenario, view.unit))
 
 st.header("Every format on this model", anchor=False)
 blocks.table(*format_rows(view.scenario, view.unit))
-blocks.csv_button(*format_rows(view.scenario, view.unit, exact=True), name="formats", label="Download as CSV")
+with st.container(horizontal=True):
+    blocks.csv_of(partial(weight_formats, view.scenario), name="weight-formats", label="Weight formats as CSV")
+    blocks.csv_of(partial(cache_formats, view.scenario), name="cache-formats", label="Cache formats as CSV")
 st.header("The ridge that each format implies", anchor=False)
 blocks.table(*ridge_rows(view.scenario.gpu_spec.slug))
 st.header("Published sizes", anchor=False)

@@ -1,9 +1,12 @@
 """What do fewer KV heads buy?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
+from core.exact import heads, layer_kinds
 from core.published import SHAZEER_DECODER, SHAZEER_ENCODER, SHAZEER_SOURCE
 from core.report import architecture_rows, variant_rows
 from core.units import integer
@@ -34,7 +37,7 @@ blocks.arithmetic(
     [d for d in memory_derivations(result, view.unit) + speed_derivations(result, view.unit) if d.key in wanted]
 )
 blocks.table(*variant_rows(variants, view.unit))
-blocks.csv_button(*variant_rows(variants, view.unit, exact=True), name="kv-heads", label="Download as CSV")
+blocks.csv_of(partial(heads, variants), name="kv-heads")
 
 st.header("Other ways to a smaller cache", anchor=False)
 together, own = architectures(COMMON_CONTEXT), architectures(None)
@@ -44,6 +47,7 @@ figures = (
 )
 blocks.side_by_side(figures, key="architectures", alt=ARCHITECTURES_ALT)
 blocks.table(*architecture_rows(together, own, view.unit))
+blocks.csv_of(partial(layer_kinds, together, own), name="kinds-of-layer", label="Kinds of layer as CSV")
 
 st.header("What was measured first", anchor=False)
 blocks.table(

@@ -1,9 +1,12 @@
 """When does the cache outgrow the weights?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import memory_derivations
 from core.evaluate import evaluate
+from core.exact import context_curve
 from core.report import context_rows
 from core.verdict import context_summary, verdict
 from ui import blocks, charts, controls, lesson
@@ -25,5 +28,5 @@ st.header("The arithmetic", anchor=False)
 wanted = ("weights", "kv_cache", "crossing", "max_context")
 blocks.arithmetic([d for d in memory_derivations(result, view.unit) if d.key in wanted])
 blocks.table(*context_rows(view.scenario, view.unit))
-blocks.csv_button(*context_rows(view.scenario, view.unit, exact=True), name="context", label="Download as CSV")
+blocks.csv_of(partial(context_curve, view.scenario), name="context")
 lesson.close(view, plan)

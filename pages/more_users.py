@@ -1,9 +1,12 @@
 """Why serve many users at once?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import speed_derivations
 from core.evaluate import evaluate
+from core.exact import users_curve
 from core.report import batch_rows
 from core.verdict import users_summary, verdict
 from ui import blocks, charts, controls, lesson
@@ -25,5 +28,5 @@ lesson.presets(plan)
 st.header("The arithmetic", anchor=False)
 blocks.arithmetic(speed_derivations(result, view.unit))
 blocks.table(*batch_rows(view.scenario))
-blocks.csv_button(*batch_rows(view.scenario, exact=True), name="users", label="Download as CSV")
+blocks.csv_of(partial(users_curve, view.scenario), name="users")
 lesson.close(view, plan)

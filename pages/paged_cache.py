@@ -1,8 +1,11 @@
 """What do reservations waste?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import paging_derivations
+from core.exact import pool_requests, pool_shares
 from core.pool import pool
 from core.published import RESERVED_USE_SOURCE
 from core.verdict import pool_summary
@@ -29,7 +32,8 @@ lesson.presets(plan)
 if found is not None:
     st.header("The arithmetic", anchor=False)
     blocks.arithmetic(paging_derivations(found))
-    header = ("figure", "reserved", "in blocks", "factor")
-    blocks.table(header, found.rows(view.unit))
-    blocks.csv_button(header, found.rows(view.unit), name="pages", label="Download as CSV")
+    blocks.table(("figure", "reserved", "in blocks", "factor"), found.rows(view.unit))
+    with st.container(horizontal=True):
+        blocks.csv_of(partial(pool_shares, found), name="pages")
+        blocks.csv_of(partial(pool_requests, found), name="requests", label="Every request as CSV")
 lesson.close(view, plan)

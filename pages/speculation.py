@@ -1,9 +1,12 @@
 """More than one token per read?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import speculation_derivations
 from core.drafting import speculate
+from core.exact import by_draft_length, by_users
 from core.report import draft_rows
 from core.verdict import speculation_summary
 from core.view import NUMBERS
@@ -30,6 +33,9 @@ else:
     blocks.arithmetic(speculation_derivations(found))
     longest = NUMBERS["draft_length"][1]
     blocks.table(*draft_rows(view.scenario, draft, view.accepted, longest))
-    rows = draft_rows(view.scenario, draft, view.accepted, longest, exact=True)
-    blocks.csv_button(*rows, name="speculation", label="Download as CSV")
+    lengths = partial(by_draft_length, view.scenario, draft, view.accepted)
+    crowds = partial(by_users, view.scenario, draft, view.draft_length, view.accepted)
+    with st.container(horizontal=True):
+        blocks.csv_of(lengths, name="draft-length", label="By draft length as CSV")
+        blocks.csv_of(crowds, name="speculation-by-users", label="By users as CSV")
 lesson.close(view, plan)

@@ -1,9 +1,12 @@
 """Why is the GPU idle?"""
 
+from functools import partial
+
 import streamlit as st
 
 from core.derivation import intensity_derivations, prefill_derivations, speed_derivations
 from core.evaluate import evaluate, request
+from core.exact import phases
 from core.variants import ridge_rows
 from core.verdict import phases_summary, request_summary, verdict
 from ui import blocks, charts, controls, lesson
@@ -15,9 +18,9 @@ lesson.predict(view, plan)
 
 result = evaluate(view.scenario)
 asked = request(view.scenario, view.output)
-phases, whole = phases_summary(result), request_summary(view.scenario, asked)
-blocks.chart(charts.roofline_figure(result), key="roofline", alt=" ".join(phases))
-blocks.sentences(phases)
+said, whole = phases_summary(result), request_summary(view.scenario, asked)
+blocks.chart(charts.roofline_figure(result), key="roofline", alt=" ".join(said))
+blocks.sentences(said)
 blocks.chart(charts.phases_figure(result), key="phases", alt=whole[0])
 blocks.chart(charts.request_figure(asked), key="request", alt=whole[-1])
 blocks.sentences(whole)
@@ -33,6 +36,8 @@ with prefill:
 with decode:
     st.subheader("Decode", anchor=False)
     blocks.arithmetic(steps + intensity_derivations(result))
+
+blocks.csv_of(partial(phases, result, asked), name="phases")
 
 st.header("The ridge of this GPU", anchor=False)
 blocks.table(*ridge_rows(view.scenario.gpu_spec.slug))

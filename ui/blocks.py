@@ -1,29 +1,39 @@
-"""Blocks that pages share: figures, verdict, arithmetic, table with CSV, presets, reading list."""
+"""Blocks that pages share: figures, verdict, arithmetic, table with CSV, files and commands, presets, reading list."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas
 import streamlit as st
 
 from core.derivation import Derivation
+from core.evaluate import Result, evaluate
 from core.lessons import Reading
 from core.presets import Preset
+from core.report import Rowset
+from core.takeaway import can_be_linked, command_line, json_text, notebook_lines, vllm_flags
 from core.verdict import Verdict
+from core.view import View
 from ui import charts, shell
 from ui.figure import ReadyFigure
 from ui.text import escaped, plain
 
 LONG_TABLE = 16
 NUMBER = st.column_config.NumberColumn(format="localized")
+# Plotly has one button for both, so the page chooses. Twice the pixels: PNGs go into slides.
+SVG, PNG = "SVG", "PNG"
+IMAGES: dict[str, dict[str, object]] = {SVG: {"format": "svg"}, PNG: {"format": "png", "scale": 2}}
 
 
 def chart(figure: charts.Figure, *, key: str, alt: str) -> None:
-    """A picture: its own colours, a stable key, and its result as alt text."""
-    st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=charts.CONFIG)
+    """A picture: its own colours, a stable key, its result as alt text, and a button that saves it under its key."""
+    save = IMAGES[st.session_state.get("images") or SVG] | {"filename": key.replace("_", "-")}
+    config = charts.CONFIG | {"toImageButtonOptions": save}
+    st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=config)
 
 
 def side_by_side(
@@ -106,16 +116,57 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def csv_button(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str, label: str) -> None:
-    """A download of the same rows, with exact numbers."""
+    """A download of rows that are there already, with exact numbers."""
+    _download(label, partial(to_csv, header, rows), file_name=f"{name}.csv", mime="text/csv")
+
+
+def csv_of(make: Callable[[], Rowset], *, name: str, label: str = "Download as CSV") -> None:
+    """A download of exact rows, made when it is asked for and not before."""
+    _download(label, lambda: to_csv(*make()), file_name=f"{name}.csv", mime="text/csv")
+
+
+def _download(label: str, data: Callable[[], str], *, file_name: str, mime: str) -> None:
     st.download_button(
         label,
-        to_csv(header, rows),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        key=f"csv_{name}",
+        data,
+        file_name=file_name,
+        mime=mime,
+        key=f"download_{file_name}",
         on_click="ignore",
         icon=":material/download:",
     )
+
+
+def take_away(view: View, result: Result | None = None) -> None:
+    """The scenario as JSON, as vLLM's flags and as lines that reproduce it; all of it only while the box is open."""
+    box = st.expander("Take it with you: JSON, pictures, vLLM, command line", key="take_away", on_change=shell.touch)
+    if not box.open:
+        return
+    found = result or evaluate(view.scenario)
+    with box:
+        files, images = st.columns([2, 3], vertical_alignment="bottom")
+        with files:
+            data = partial(json_text, found, view.unit)
+            _download("Everything as JSON", data, file_name="how-big-is-the-cache.json", mime="application/json")
+        with images:
+            st.segmented_control(
+                "The camera over each picture saves it as",
+                list(IMAGES),
+                default=SVG,
+                required=True,
+                key="images",
+                on_change=shell.touch,
+            )
+        line = vllm_flags(found, view.unit)
+        st.markdown("**vLLM**, as close as its flags come")
+        st.code(line.command, language=None, wrap_lines=True)
+        st.caption("\n".join(f"- {plain(sentence)}" for sentence in line.differs))
+        if not can_be_linked(view.scenario):
+            st.caption("This model is too long for a link, and so for a command: the JSON holds all of it.")
+            return
+        st.markdown("**The same numbers** in a terminal or a notebook, started in a copy of this repository")
+        st.code(command_line(view.scenario, view.unit), language=None, wrap_lines=True)
+        st.code(notebook_lines(view.scenario), language="python", wrap_lines=True)
 
 
 def presets(choices: Sequence[Preset]) -> None:

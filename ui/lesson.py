@@ -75,7 +75,8 @@ def presets(lesson: Lesson) -> None:
 
 
 def close(view: View, lesson: Lesson) -> None:
-    """Cards, takeaway and the next question, which carries the scenario along."""
+    """Files and commands, cards, takeaway, and the next question, which carries the scenario along."""
+    blocks.take_away(view)
     st.header("True or false?", anchor=False)
     for slug in lesson.misconceptions:
         _card(view, MISCONCEPTIONS[slug])

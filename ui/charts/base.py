@@ -35,6 +35,7 @@ def layout(**changes: Any) -> dict[str, Any]:
         "hovermode": "closest",
         "dragmode": False,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette.RESERVE, "activecolor": palette.WEIGHTS},
     }
     return base | changes
 

@@ -8,6 +8,7 @@ from typing import Any
 from core.evaluate import Result, capacity_bytes, costs, crossing_context
 from core.stops import FIRST_CONTEXT_STOP, context_stops
 from core.units import Unit, format_bytes, in_unit, integer
+from core.variants import unwindowed_cache
 from ui import palette
 from ui.charts.base import Figure, axis, dot, layout, line, note, rule, shade, side
 
@@ -50,7 +51,7 @@ def context_figure(result: Result, unit: Unit) -> Figure:
 
     data: list[dict[str, Any]] = []
     if curve.spans or curve.constant:
-        everything = s.released_model.without_windows().cache_curve(bits=s.cache_bits)
+        everything = unwindowed_cache(s)
         full = [everything.bytes(context, s.batch) for context in contexts]
         name = "if every layer kept every token"
         data.append(line(name, contexts, scaled(full), palette.RESERVE, "dot", text=texts(full), hovertemplate=_HOVER))

@@ -8,7 +8,7 @@ from typing import Any
 from core.drafting import Speculation, speculate
 from core.model import ModelSpec
 from core.scenario import Scenario
-from core.speculation import expected_tokens
+from core.speculation import ACCEPTANCES, expected_tokens
 from core.stops import BATCH_STOPS
 from core.units import format_ratio, significant
 from core.view import NUMBERS
@@ -18,7 +18,6 @@ from ui.charts.home import batch_axis
 
 Curve = tuple[list[int], list[float]]
 
-ACCEPTANCES = (0.5, 0.7, 0.9)
 HEIGHT = 280
 _LENGTHS = list(range(NUMBERS["draft_length"][1] + 1))
 _BY_LENGTH = {"range": [-0.5, _LENGTHS[-1] + 0.5], "dtick": 4, "title": {"text": "draft length"}}
