@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import unicodedata
 import zlib
 from collections.abc import Mapping
 from decimal import Decimal
@@ -22,6 +23,7 @@ PACKED_CHARS = 6000  # longer links break in mail and chat; a model of hundreds 
 UNPACKED_BYTES = 1 << 17
 NAME_CHARS = 80
 TEXT_CHARS = 200
+LEFT_TO_RIGHT = "\u200e"  # a mark without width
 
 OWN_MODEL_KEY = "custom_model"
 # Figures of a custom GPU in a link: key -> (field, least, most); the first two must be given, and one 16-bit peak.
@@ -44,11 +46,15 @@ GIVEN = "given by the user"
 def one_line(text: str, longest: int = NAME_CHARS) -> str:
     r"""Text of unknown origin without line breaks and control characters, cut.
 
+    Text that runs from right to left ends in a mark, so that what follows it stays in its place.
+
     >>> one_line(" a\nb ")
     'a b'
     """
-    clean = "".join(c for c in " ".join(text.split()) if c.isprintable())
-    return clean[:longest].strip()
+    clean = "".join(c if c.isprintable() else " " * c.isspace() for c in text)
+    cut = " ".join(clean.split())[:longest].strip()
+    backwards = any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in cut)
+    return f"{cut}{LEFT_TO_RIGHT}" if backwards else cut
 
 
 def _lean(value: object) -> Any:
@@ -70,9 +76,9 @@ def pack(model: ModelSpec) -> str | None:
     >>> unpack(packed) == models()["gpt2-small"]
     True
     """
-    text = json.dumps(_lean(model), separators=(",", ":"), ensure_ascii=False)
-    packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-    return packed if len(packed) <= PACKED_CHARS else None
+    text = json.dumps(_lean(model), separators=(",", ":"), ensure_ascii=False).encode()
+    packed = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
+    return packed if len(packed) <= PACKED_CHARS and len(text) <= UNPACKED_BYTES else None
 
 
 def unpack(packed: str) -> ModelSpec:
@@ -91,14 +97,17 @@ def unpack(packed: str) -> ModelSpec:
         data: object = json.loads(text)
         if not isinstance(data, dict):
             raise ValueError("no object")
-        record = {key: _cut(value) for key, value in cast("dict[str, object]", data).items()}
+        record = {key: _clean(value) for key, value in cast("dict[str, object]", data).items()}
+        record["name"] = one_line(str(record.get("name", "")), TEXT_CHARS) or "Custom model"
         return ModelSpec.model_validate(record)
     except (binascii.Error, zlib.error, UnicodeDecodeError, RecursionError, ValidationError) as error:
         raise ValueError(f"not a packed model: {type(error).__name__}") from error
 
 
-def _cut(value: object) -> object:
-    return one_line(value, TEXT_CHARS) if isinstance(value, str) else value
+def _clean(value: object) -> object:
+    if isinstance(value, list):
+        return [_clean(item) for item in cast("list[object]", value)]
+    return one_line(value, UNPACKED_BYTES) if isinstance(value, str) else value
 
 
 def custom_gpu(
@@ -121,6 +130,7 @@ def custom_gpu(
     >>> custom_gpu(memory_gb=80, bandwidth_gb_per_s=3350, bf16_tflops=989.4).memory_bytes
     80000000000
     """
+    memory_bytes = round(memory_gb * GB)
     price = None if price_per_hour is None else Price(low=price_per_hour, high=price_per_hour, month="", source=GIVEN)
     return GpuSpec(
         slug=CUSTOM,
@@ -129,9 +139,9 @@ def custom_gpu(
         year=0,
         category="custom",
         arch="custom",
-        marketed_memory=memory_gb,
+        marketed_memory=memory_bytes / GB,  # as the link has it
         marketed_unit="GB",
-        driver_memory_bytes=round(memory_gb * GB),
+        driver_memory_bytes=memory_bytes,
         memory_type="custom",
         bandwidth_gb_per_s=bandwidth_gb_per_s,
         bf16_tflops=bf16_tflops,

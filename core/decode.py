@@ -20,6 +20,15 @@ def tokens_on_one_gpu(*, batch: int, n_gpus: int, split: str) -> float:
     return int(share) if share == int(share) else share
 
 
+def group_rate(*, one: float, n_gpus: int, split: str) -> float:
+    """Bandwidth or peak that one step draws on: n times one GPU's, or one GPU's when layers are split. Formula 15.
+
+    >>> group_rate(one=3.35e12, n_gpus=2, split="tensor"), group_rate(one=3.35e12, n_gpus=2, split="layer")
+    (6700000000000.0, 3350000000000.0)
+    """
+    return one * n_gpus if split == "tensor" else one
+
+
 def attention_flops_per_token(*, n_q: int, d_k: int, d_v: int, tokens: float) -> float:
     """Attention FLOPs of one new token in one layer: 2 n_q (d_k + d_v) x tokens attended, 4 n_q d_h S when equal.
 

@@ -175,7 +175,7 @@ class Intensities:
 
 
 @dataclass(frozen=True, slots=True)
-class _Costs:
+class Costs:
     """What depends on model, formats and split, but not on batch or context."""
 
     weights: WeightBytes
@@ -184,6 +184,16 @@ class _Costs:
     body_params: int
     head_params: int
 
+    def kv_read_bytes(self, *, context: int, tokens: float) -> float:
+        """Cache bytes that one step of `tokens` sequences reads. Formula 6."""
+        if isinstance(tokens, int):
+            return self.read.bytes(context, tokens)
+        return self.read.exact_bytes(context) * tokens
+
+    def step_flops(self, *, attention_flops: float, tokens: float) -> float:
+        """FLOPs of one step: `tokens` times the matrices' and the attention's of one token. Formula 8."""
+        return tokens * (2 * (self.body_params + self.head_params) + attention_flops)
+
 
 @lru_cache(maxsize=4096)
 def _model_weights(model: ModelSpec, fmt: WeightFormat) -> WeightBytes:
@@ -191,10 +201,11 @@ def _model_weights(model: ModelSpec, fmt: WeightFormat) -> WeightBytes:
 
 
 @lru_cache(maxsize=4096)
-def _costs(model: ModelSpec, fmt: WeightFormat, cache_bits: float, n_gpus: int, split: Split) -> _Costs:
+def model_costs(model: ModelSpec, fmt: WeightFormat, cache_bits: float, n_gpus: int, split: Split) -> Costs:
+    """Weights, cache curves and matmul parameters of a model in given formats on a number of GPUs."""
     copies = n_gpus if split == "tensor" else 1
     body, head = model.matmul_params
-    return _Costs(
+    return Costs(
         weights=_model_weights(model, fmt),
         stored=model.cache_curve(bits=cache_bits, n_copies=copies),
         read=model.cache_curve(bits=cache_bits, n_copies=copies, read=True),
@@ -203,10 +214,10 @@ def _costs(model: ModelSpec, fmt: WeightFormat, cache_bits: float, n_gpus: int, 
     )
 
 
-def costs(scenario: Scenario) -> _Costs:
+def costs(scenario: Scenario) -> Costs:
     """Weights, cache curves and matmul parameters of a scenario's model and formats."""
     s = scenario
-    return _costs(s.model_spec, s.weight_format_spec, s.cache_bits, s.n_gpus, s.split)
+    return model_costs(s.model_spec, s.weight_format_spec, s.cache_bits, s.n_gpus, s.split)
 
 
 def attention_flops_per_token(model: ModelSpec, context: int) -> float:
@@ -248,13 +259,13 @@ def prefill_attention_flops(model: ModelSpec, context: int) -> float:
 def bandwidth_bytes_per_s(scenario: Scenario) -> float:
     """BW that one step draws on: all GPUs' when every layer is on all of them, one GPU's when layers are split."""
     one = scenario.gpu_spec.bandwidth_bytes_per_s
-    return one * scenario.n_gpus if scenario.split == "tensor" else one
+    return decode.group_rate(one=one, n_gpus=scenario.n_gpus, split=scenario.split)
 
 
 def peak_flops_per_s(scenario: Scenario) -> float:
     """C that one step draws on, for the scenario's weight format."""
     one = scenario.gpu_spec.peak_flops_per_s(scenario.weight_format_spec.peak)
-    return one * scenario.n_gpus if scenario.split == "tensor" else one
+    return decode.group_rate(one=one, n_gpus=scenario.n_gpus, split=scenario.split)
 
 
 def capacity_bytes(scenario: Scenario) -> int:
@@ -262,9 +273,18 @@ def capacity_bytes(scenario: Scenario) -> int:
     return scenario.gpu_spec.memory_bytes * scenario.n_gpus
 
 
-def _memory(scenario: Scenario, cost: _Costs) -> Memory:
+def reserve_bytes(*, capacity: int, share: float) -> int:
+    """Memory kept free: a share of the whole capacity.
+
+    >>> reserve_bytes(capacity=85_520_809_984, share=0.1)
+    8552080998
+    """
+    return round(capacity * share)
+
+
+def _memory(scenario: Scenario, cost: Costs) -> Memory:
     capacity = capacity_bytes(scenario)
-    reserve = round(capacity * scenario.reserve)
+    reserve = reserve_bytes(capacity=capacity, share=scenario.reserve)
     room = capacity - reserve - cost.weights.stored_bytes
     return Memory(
         weights_bytes=cost.weights.stored_bytes,
@@ -276,15 +296,12 @@ def _memory(scenario: Scenario, cost: _Costs) -> Memory:
     )
 
 
-def _decode(scenario: Scenario, cost: _Costs, batch: int) -> Decode:
+def _decode(scenario: Scenario, cost: Costs, batch: int) -> Decode:
     s = scenario
     tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
-    if isinstance(tokens, int):
-        kv_read: float = cost.read.bytes(s.context, tokens)
-    else:
-        kv_read = cost.read.exact_bytes(s.context) * tokens
+    kv_read = cost.kv_read_bytes(context=s.context, tokens=tokens)
     attention = attention_flops_per_token(s.model_spec, s.context)
-    flops = tokens * (2 * (cost.body_params + cost.head_params) + attention)
+    flops = cost.step_flops(attention_flops=attention, tokens=tokens)
     bandwidth = bandwidth_bytes_per_s(s)
     compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=peak_flops_per_s(s))
     moe = s.model_spec.moe
@@ -303,7 +320,7 @@ def _decode(scenario: Scenario, cost: _Costs, batch: int) -> Decode:
     return Decode(batch, weights_read, kv_read, flops, memory_s, compute_s, least, expected)
 
 
-def _prefill(scenario: Scenario, cost: _Costs) -> Prefill:
+def _prefill(scenario: Scenario, cost: Costs) -> Prefill:
     s = scenario
     linear = prefill.linear_flops(
         body_params=cost.body_params, head_params=cost.head_params, context=s.context, batch=s.batch

@@ -103,6 +103,8 @@ PAGES: tuple[Page, ...] = (
     Page("paged-cache", "pages/paged_cache.py", "What do reservations waste?"),
     Page("speculation", "pages/speculation.py", "More than one token per read?"),
     Page("cut-the-bytes", "pages/cut_the_bytes.py", "Which lever moves this model most?"),
+    Page("bring-your-own", "pages/bring_your_own.py", "What about my model or GPU?"),
+    Page("compare", "pages/compare.py", "Which GPU, which model?"),
     Page("sources", "pages/sources.py", "Where do the numbers come from?"),
 )
 

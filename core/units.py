@@ -140,6 +140,33 @@ def format_flop_rate(value_flops_per_s: float, digits: int = 4) -> str:
     return f"{format_flops(value_flops_per_s, digits)}/s"
 
 
+def format_tokens(value: float, digits: int = 3) -> str:
+    """A number of tokens for people, in words from a million on.
+
+    >>> format_tokens(9_487_698), format_tokens(6.413), format_tokens(60_400)
+    ('9.49 million tokens', '6.41 tokens', '60,400 tokens')
+    """
+    return f"{_scaled(value, ((1e9, 'billion'), (1e6, 'million')), digits, '')} tokens"
+
+
+def format_dollars(value: float, digits: int = 3) -> str:
+    """Dollars for people; below a cent as many digits as it takes.
+
+    >>> format_dollars(6.536), format_dollars(0.0312), format_dollars(12.0)
+    ('$6.54', '$0.0312', '$12.0')
+    """
+    return f"${significant(value, digits)}"
+
+
+def format_joules(value: float, digits: int = 3) -> str:
+    """Energy for people.
+
+    >>> format_joules(143_000), format_joules(7.2e7)
+    ('143 kJ', '72.0 MJ')
+    """
+    return _scaled(value, tuple((size, f"{name}J") for size, name in _SI), digits, "J")
+
+
 def format_ratio(value: float, digits: int = 2) -> str:
     """A factor for people.
 

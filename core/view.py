@@ -12,6 +12,7 @@ from core.custom import CUSTOM, OWN_GPU_KEYS, OWN_KEYS, OWN_MODEL_KEY, gpu_query
 from core.drafting import draft_models
 from core.gpu import GpuSpec
 from core.model import ModelSpec
+from core.pins import PINS_KEY, PINS_MAX, linkable, pins_query, read_pins
 from core.query import QueryReader
 from core.scenario import Scenario
 from core.units import UNITS, Unit
@@ -50,6 +51,7 @@ class View:
     seed: int = NUMBERS["seed"][2]
     own_model: ModelSpec | None = None
     own_gpu: GpuSpec | None = None
+    pins: tuple[Scenario, ...] = ()  # at most four, to compare with
 
     def __post_init__(self) -> None:
         s = self.scenario
@@ -57,6 +59,7 @@ class View:
             object.__setattr__(self, "own_model", s.released_model)
         if s.gpu_key == CUSTOM and self.own_gpu != s.gpu_spec:
             object.__setattr__(self, "own_gpu", s.gpu_spec)
+        object.__setattr__(self, "pins", linkable(self.pins, self.own_model, self.own_gpu)[:PINS_MAX])
 
     @property
     def accepted(self) -> float:
@@ -94,6 +97,7 @@ class View:
         return {
             **({OWN_MODEL_KEY: packed} if packed else {}),
             **(gpu_query(self.own_gpu) if self.own_gpu else {}),
+            **pins_query(self.pins),
         }
 
     @property
@@ -122,6 +126,7 @@ class View:
             read.choice("draft", drafts, default.draft, f"{AUTO}, {NO_DRAFT} or the slug of a model in the catalog"),
             own_model=own_model,
             own_gpu=own_gpu,
+            pins=read_pins(query, read.notes),
             **{key: read.whole(key, low, high, getattr(default, key)) for key, (low, high, _) in NUMBERS.items()},
         )
         return view, notes + read.notes
@@ -143,6 +148,6 @@ def _own(query: Mapping[str, str], scenario: Scenario) -> tuple[ModelSpec | None
     return own_model, own_gpu
 
 
-VIEW_FIELDS = tuple(f.name for f in fields(View) if f.name not in ("scenario", "own_model", "own_gpu"))
+VIEW_FIELDS = tuple(f.name for f in fields(View) if f.name not in ("scenario", "own_model", "own_gpu", "pins"))
 VIEW_KEYS = tuple(View(Scenario()).to_query())  # always in a link
-LINK_KEYS = (*VIEW_KEYS, *OWN_KEYS)  # all that may be in one
+LINK_KEYS = (*VIEW_KEYS, *OWN_KEYS, PINS_KEY)  # all that may be in one

@@ -9,6 +9,7 @@ from typing import Protocol
 import streamlit as st
 
 from core.catalog import gpus, models
+from core.custom import CUSTOM
 from core.drafting import draft_models
 from core.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.gpu import GpuSpec
@@ -18,6 +19,7 @@ from core.stops import batch_stops, block_stops, context_stops, output_stops
 from core.units import UNITS, integer
 from core.view import AUTO, NO_DRAFT, NUMBERS, View
 from ui import shell
+from ui.text import plain
 
 
 @lru_cache
@@ -27,10 +29,12 @@ def _names(catalog: Callable[[], Mapping[str, ModelSpec | GpuSpec]]) -> dict[str
 
 def model(view: View) -> None:
     """The model, grouped by family in the catalog's order."""
+    own = view.own_model
+    names = _names(models) if own is None else {CUSTOM: f"{own.label} (yours)", **_names(models)}
     st.selectbox(
         "Model",
-        list(models()),
-        format_func=_names(models).__getitem__,
+        list(names),
+        format_func=names.__getitem__,
         key=shell.live("model"),
         on_change=shell.touch,
         help="Type to search; grouped by family.",
@@ -39,10 +43,12 @@ def model(view: View) -> None:
 
 def gpu(view: View) -> None:
     """The device."""
+    own = view.own_gpu
+    names = _names(gpus) if own is None else {CUSTOM: f"{own.label} (yours)", **_names(gpus)}
     st.selectbox(
         "GPU",
-        list(gpus()),
-        format_func=_names(gpus).__getitem__,
+        list(names),
+        format_func=names.__getitem__,
         key=shell.live("gpu"),
         on_change=shell.touch,
         help="Type to search.",
@@ -125,13 +131,13 @@ def kv_heads(view: View) -> None:
     released = " and ".join(map(str, released_model.released_kv_heads))
     if len(released_model.kv_head_options) < 2:
         shell.hide(["kv_heads"])
-        reason = "none to set: MLA keeps one latent for all heads" if not released else f"{released}, the only choice"
+        reason = f"{released}, the only choice" if released else f"none to set: {released_model.why_no_kv_heads}"
         st.selectbox(
             "KV heads",
             [reason],
             disabled=True,
             key="kv_heads_none",
-            help=f"{released_model.name} leaves no number of KV heads to choose.",
+            help=f"{plain(released_model.name)} leaves no number of KV heads to choose.",
         )
         return
     st.select_slider(
@@ -140,7 +146,7 @@ def kv_heads(view: View) -> None:
         format_func=lambda v: f"{released} (released)" if v == RELEASED else v,
         key=shell.live("kv_heads"),
         on_change=shell.touch,
-        help=f"Divisors of the query heads. {released_model.name} was released with {released}; others are "
+        help=f"Divisors of the query heads. {plain(released_model.name)} was released with {released}; others are "
         "hypothetical.",
     )
 

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import streamlit as st
 
 from core import lessons, presets
+from core.custom import CUSTOM
 from core.scenario import RELEASED, Scenario
 from core.units import UNITS, integer
-from core.view import VIEW_FIELDS, VIEW_KEYS, View
+from core.view import LINK_KEYS, VIEW_FIELDS, View
 from ui.text import plain
 
 OPENING = View(presets.OPENING)
@@ -27,7 +28,7 @@ _CSS = """
 .stMainBlockContainer { padding: .7rem 1.6rem 3rem; max-width: 1500px; }
 .stMainBlockContainer h1 { font-size: 1.75rem; padding: 0; }
 .stMainBlockContainer h2 { font-size: 1.4rem; padding: .8rem 0 .2rem; }
-.stMainBlockContainer h3 { font-size: 1.15rem; padding: .3rem 0 0; }
+.stMainBlockContainer h3 { font-size: 1.15rem; padding: .3rem 0 .25rem; }
 [data-testid=stVerticalBlock] { gap: .5rem; }
 [data-testid=stButtonGroup] button { min-height: 2.5rem; }
 .js-plotly-plot g[class$=tick] text, .js-plotly-plot text[class$=title], .js-plotly-plot .annotation-text,
@@ -70,8 +71,8 @@ def widget_values(view: View) -> dict[str, Any]:
     """The widget keys of a view."""
     s = view.scenario
     return {
-        "model": s.released_model.slug,
-        "gpu": s.gpu_spec.slug,
+        "model": s.model_key,
+        "gpu": s.gpu_key,
         "n_gpus": s.n_gpus,
         "split": s.split,
         "batch": s.batch,
@@ -140,15 +141,15 @@ def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple
     wanted = values | {key: value for key, value in asked.items() if value is not None}
     notes: list[str] = []
     changes: dict[str, Any] = {
-        "gpu": before.gpu if wanted["gpu"] == values["gpu"] else wanted["gpu"],
+        "gpu": before.gpu if wanted["gpu"] == values["gpu"] else _chosen(wanted["gpu"], previous.own_gpu, before.gpu),
         "kv_heads": None if wanted["kv_heads"] == RELEASED else int(wanted["kv_heads"]),
         "reserve": before.reserve if wanted["reserve"] == values["reserve"] else round(wanted["reserve"] / 100, 6),
     }
     plain_fields = ("n_gpus", "split", "batch", "context", "weight_format", "cache_format", "skip_embedding")
     changes |= {key: wanted[key] for key in plain_fields}
     if wanted["model"] != values["model"]:
-        changes["model"] = wanted["model"]
-        released = Scenario(model=wanted["model"]).released_model
+        changes["model"] = _chosen(wanted["model"], previous.own_model, before.model)
+        released = Scenario(model=changes["model"]).released_model
         if changes["kv_heads"] is not None and changes["kv_heads"] not in released.kv_head_options:
             notes.append(f"{released.name} cannot have {changes['kv_heads']} KV heads; back to the released number.")
             changes["kv_heads"] = None
@@ -160,7 +161,14 @@ def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple
             changes["context"] = released.max_context
     unit = wanted["unit"] if wanted["unit"] in UNITS else previous.unit
     own: dict[str, Any] = {name: wanted[name] for name in VIEW_FIELDS} | {"unit": unit}
-    return View(before.replace(**changes), **own), notes
+    return previous.replace(scenario=before.replace(**changes), **own), notes
+
+
+def _chosen(choice: str, own: Any, before: Any) -> Any:
+    """What a menu's choice stands for; `custom` without an own spec (it was just removed) changes nothing."""
+    if choice != CUSTOM:
+        return choice
+    return before if own is None else own
 
 
 def load(page: str) -> View:
@@ -168,7 +176,7 @@ def load(page: str) -> View:
     state = st.session_state
     touched = state.pop(_TOUCHED, False)
     link = st.query_params.to_dict()
-    query = {key: link[key] for key in VIEW_KEYS if key in link}
+    query = {key: link[key] for key in LINK_KEYS if key in link}
     notes: list[str] = state.pop(_NOTES, [])
     if state.get(_VIEW) is None or (query and query != state.get(_QUERY) and not touched):
         view, notes = View.from_query(query, OPENING)
@@ -180,7 +188,7 @@ def load(page: str) -> View:
         notes += more
         seed(view)
     state[_VIEW], state[_PAGE], state[_QUERY] = view, page, view.to_query()
-    others = {key: st.query_params.get_all(key) for key in link if key not in VIEW_KEYS}
+    others = {key: st.query_params.get_all(key) for key in link if key not in LINK_KEYS}
     st.query_params.from_dict({**others, **view.to_query()})
     if notes:
         st.info(plain(" ".join(notes)), icon=":material/info:")

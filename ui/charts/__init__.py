@@ -2,6 +2,7 @@
 
 from ui.charts.base import CONFIG, Figure
 from ui.charts.bits import PARTS_KEY, cache_formats_figure, formats_figure
+from ui.charts.compare import compare_key, map_figure, map_key, pinned_figures, speeds_figure
 from ui.charts.context import context_figure
 from ui.charts.experts import experts_ceiling_figure, experts_figure
 from ui.charts.heads import architectures_figure, kv_variants_figures
@@ -20,6 +21,7 @@ __all__ = [
     "architectures_figure",
     "cache_formats_figure",
     "ceiling_chart",
+    "compare_key",
     "context_figure",
     "expected_tokens_figure",
     "experts_ceiling_figure",
@@ -27,13 +29,17 @@ __all__ = [
     "formats_figure",
     "kv_variants_figures",
     "lever_memory_figure",
+    "map_figure",
+    "map_key",
     "memory_bar",
     "phases_figure",
+    "pinned_figures",
     "pool_figures",
     "request_figure",
     "roofline_figure",
     "shares_figure",
     "speed_up_figures",
+    "speeds_figure",
     "step_figure",
     "users_figure",
     "waterfall_figure",

@@ -1,0 +1,377 @@
+"""A comparison as sentences, as alt text and as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.compare import ANNOUNCED, COUNT_LABELS, Comparison, Count, Edits, Point, Row, pin_label, terms
+from core.cost import dollars_per_million_tokens
+from core.gpu import GpuSpec
+from core.model import LatentAttention
+from core.report import Cell, Rowset
+from core.scenario import Scenario
+from core.units import (
+    Unit,
+    format_bytes,
+    format_dollars,
+    format_joules,
+    format_rate,
+    format_seconds,
+    format_tokens,
+    integer,
+    plural,
+)
+from core.variants import Variant
+
+
+def point_name(found: Comparison, row: Row) -> str:
+    """A row by what differs between rows: the devices, the model, or both.
+
+    >>> from core.compare import compare
+    >>> found = compare(Scenario())
+    >>> point_name(found, next(row for row in found.rows if found.is_own(row)))
+    'H100 SXM5'
+    """
+    if found.choice.over == "gpus":
+        return row.group
+    if found.choice.over == "models":
+        return row.model_name if row.n_gpus == found.scenario.n_gpus else f"{row.model_name} on {row.n_gpus}"
+    return f"{row.model_name} on {row.group}"
+
+
+def _held(found: Comparison) -> str:
+    s, choice = found.scenario, found.choice
+    user = f"one user of {plural(s.context, 'token')}"
+    fits = sum(row.n_gpus is not None for row in found.rows)
+    asked = sum(row.fits_as_asked for row in found.rows)
+    whole = integer(found.n_cells)
+    if choice.over == "gpus":
+        subject = f"{integer(fits)} of {whole} devices hold {s.released_model.name} and {user}"
+    elif choice.over == "models":
+        subject = f"{integer(fits)} of {whole} models fit with {user} on the {s.gpu_spec.name}"
+    else:
+        subject = f"{integer(fits)} of {whole} pairs of model and device fit with {user}"
+    kinds = f"Of the kinds chosen ({', '.join(sorted(choice.only))}), " if choice.only else ""
+    at_most = "" if choice.at_most is None else f" with at most {plural(choice.at_most, 'GPU')}"
+    need = "one" if s.n_gpus == 1 else f"the {integer(s.n_gpus)} asked for"
+    enough = f"for {integer(asked)} of them {need} will do" if asked else f"{need} will do for none"
+    return f"{kinds}{subject}{at_most}; {enough}."
+
+
+def format_throughput(value: float, count: Count) -> str:
+    """Tokens as the picture counts them.
+
+    >>> format_throughput(2126, "together"), format_throughput(9_487_698, "dollar"), format_throughput(6.4, "joule")
+    ('2,126 tokens/s', '9.49 million tokens per dollar', '6.40 tokens per joule')
+    """
+    if count == "together":
+        return format_rate(value)
+    return f"{format_rate(value) if count == 'gpu' else format_tokens(value)} {COUNT_LABELS[count]}"
+
+
+def _names(found: Comparison, points: Sequence[Point]) -> str:
+    """Rows that tie, the first by name."""
+    first, others = point_name(found, points[0].row), len(points) - 1
+    return f"{first} and {plural(others, 'other')} as fast" if others else first
+
+
+def _front(found: Comparison) -> list[str]:
+    if not found.front:
+        return []
+    first, last = found.front[0], found.front[-1]
+    quickest = [p for p in found.front if p.step_s == first.step_s]
+    most = [p for p in found.front if p.throughput == last.throughput]
+    together = "most together" if found.choice.count == "together" else f"most {COUNT_LABELS[found.choice.count]}"
+    tops = (
+        f"{_names(found, most)}: {together}, at most {format_throughput(last.throughput, found.choice.count)} with "
+        f"{plural(last.speed.batch, 'user')}, {format_seconds(last.step_s)} a token each."
+    )
+    if len(found.front_rows) == 1:
+        return [f"{point_name(found, first.row)} leads alone, for one user as for many.", tops]
+    return [f"{_names(found, quickest)}: quickest for a user, at best {format_seconds(first.step_s)} a token.", tops]
+
+
+def _money(low: float, high: float | None) -> str:
+    text = format_dollars(low)
+    return text if high is None or format_dollars(high) == text else f"{text} to {format_dollars(high)}"
+
+
+def _dated(row: Row) -> str:
+    return "at your price" if row.terms.dated == "yours" else f"at the prices of {row.terms.dated}"
+
+
+def _cheapest(found: Comparison) -> list[str]:
+    said: list[str] = []
+    priced = [(row.dollars_low, row) for row in found.rows if row.dollars_low is not None]
+    if priced:
+        low, row = min(priced, key=lambda pair: pair[0])
+        batch = row.full.batch if row.full else 0
+        said.append(
+            f"Cheapest at best, of the {plural(len(priced), 'row')} with a price: {point_name(found, row)}, "
+            f"{_money(low, row.dollars_high)} per million tokens {_dated(row)}, with {plural(batch, 'user')} always "
+            "busy: a lower bound."
+        )
+    powered = [(row.joules, row) for row in found.rows if row.joules is not None]
+    if powered:
+        joules, row = min(powered, key=lambda pair: pair[0])
+        said.append(
+            f"Least energy, by data-sheet power: {point_name(found, row)}, {format_joules(joules)} per million tokens: "
+            "an indication."
+        )
+    return said
+
+
+def _own(found: Comparison) -> list[str]:
+    """The scenario's own cell, where others stand around it."""
+    row = next((row for row in found.rows if found.is_own(row)), None)
+    if row is None or row.full is None or len(found.rows) == 1:
+        return []
+    low = row.dollars_low
+    money = "" if low is None else f", from {format_dollars(low)} per million tokens"
+    return [
+        f"Yours, {point_name(found, row)}: at most {format_rate(row.full.tokens_per_s)} together with "
+        f"{plural(row.full.batch, 'user')}, {format_seconds(row.full.step_s)} a token each{money}."
+    ]
+
+
+def summary(found: Comparison) -> tuple[str, ...]:
+    """What is seen: how many fit, who is on the front, what is cheapest at best.
+
+    >>> from core.compare import Choice, compare
+    >>> choice = Choice(at_most=1, only=frozenset({"edge"}))
+    >>> summary(compare(Scenario(model="llama-3.1-405b"), choice))[0].partition(":")[0]
+    'Nothing of the chosen kinds holds 8,192 tokens on at most 1 GPU'
+    """
+    choice = found.choice
+    if not found.rows:
+        kinds = " of the chosen kinds" if choice.only else ""
+        limit = "" if choice.at_most is None else f" on at most {plural(choice.at_most, 'GPU')}"
+        ways = ["allow more GPUs"] if choice.at_most is not None else []
+        ways += ["choose more kinds"] if choice.only else ["use fewer bits"]
+        return (
+            f"Nothing{kinds} holds {plural(found.scenario.context, 'token')}{limit}: {', '.join(ways)} or shorten "
+            "the context.",
+        )
+    if not any(row.n_gpus for row in found.rows):
+        return (f"{_held(found)} A shorter context or fewer bits would help.",)
+    return (_held(found), *_front(found), *_own(found), *_cheapest(found))
+
+
+def cautions(found: Comparison) -> tuple[str, ...]:
+    """What to keep in mind while reading the figures."""
+    s, rows = found.scenario, [row for row in found.rows if row.n_gpus]
+    said: list[str] = []
+    if found.n_short:
+        said.append(f"{plural(found.n_short, 'model')} that stop before {integer(s.context)} tokens are left out.")
+    if found.n_announced:
+        said.append(f'{plural(found.n_announced, "device")} only announced: choose "{ANNOUNCED}" to see them.')
+    if found.curves and len(found.curves) < len(rows):
+        what = "price" if found.choice.count == "dollar" else "power"
+        n = len(rows) - len(found.curves)
+        said.append(f"{plural(n, 'row')} without a known {what} cannot be in this picture.")
+    if any(row.n_gpus and row.n_gpus > 1 for row in rows):
+        said.append("Time on the links between GPUs is left out, which flatters many small ones.")
+    if found.choice.over != "gpus" and rows:
+        said.append("A smaller model is faster, not better: speeds of different models say nothing about answers.")
+    if any(row.full and row.full.expected_step_s for row in rows):
+        said.append("Mixtures of experts are counted with the fewest experts a step can touch, the bound.")
+    latent = any(isinstance(g.attention, LatentAttention) for row in rows for g in row.model.groups)
+    if latent and s.split == "tensor" and any(row.n_gpus and row.n_gpus > 1 for row in rows):
+        said.append("Tensor parallel keeps MLA's latent on every GPU; attention data parallelism does better.")
+    if s.context > s.released_model.max_context:
+        stops = integer(s.released_model.max_context)
+        said.append(f"{integer(s.context)} tokens is a what-if: {s.released_model.name} stops at {stops}.")
+    if s.model_spec.is_hypothetical:
+        said.append(f"{s.released_model.name} with {plural(s.kv_heads or 0, 'KV head')} is hypothetical.")
+    devices = {row.gpu.slug: row.gpu for row in rows}.values()
+    previews = [gpu.name for gpu in devices if gpu.preview]
+    if previews:
+        said.append(f"Announced, not yet on a shipped data sheet: {', '.join(previews)}.")
+    if any(gpu.unified_memory for gpu in devices):
+        said.append("Memory shared with the CPU (Apple, Jetson and the like) is not all usable.")
+    return tuple(said)
+
+
+def price_note(gpu: GpuSpec) -> str:
+    """What the catalog says a device costs and draws, dated.
+
+    >>> from core.catalog import gpus
+    >>> price_note(gpus()["t4"])
+    'NVIDIA T4: the catalog has no price; 70 W by its data sheet. Prices are dated, and every cost here is "at best".'
+    """
+    found = terms(gpu)
+    if found.low is None:
+        price = "the catalog has no price"
+    else:
+        price = f"{_money(found.low, found.high)} per GPU-hour in {found.dated} ({found.source})"
+    power = "no power known" if found.power_w is None else f"{integer(found.power_w)} W by its data sheet"
+    return f'{gpu.name}: {price}; {power}. Prices are dated, and every cost here is "at best".'
+
+
+def at_most_label(at_most: int) -> str:
+    """An entry of the list of limits.
+
+    >>> at_most_label(1), at_most_label(0)
+    ('1 GPU', 'any number')
+    """
+    return plural(at_most, "GPU") if at_most else "any number"
+
+
+def placeholders(gpu: GpuSpec) -> tuple[str, str]:
+    """What the empty price and power fields show: the catalog's figures."""
+    found = terms(gpu)
+    price = "unknown" if found.low is None else _money(found.low, found.high)
+    power = "unknown" if found.power_w is None else integer(found.power_w)
+    return price, power
+
+
+def _short(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else float(f"{value:.{digits}g}")
+
+
+def comparison_rows(found: Comparison, *, exact: bool = False) -> Rowset:
+    """Every shown row; rounded to four digits for reading, or exact with sources and assumptions.
+
+    >>> from core.compare import compare
+    >>> header, rows = comparison_rows(compare(Scenario()), exact=True)
+    >>> {len(header)} == {len(row) for row in rows}
+    True
+    """
+    names = {"gpus": ("GPU",), "models": ("model",), "all": ("model", "GPU")}[found.choice.over]
+    header: tuple[str, ...] = (
+        *(("model", "GPU") if exact else names),
+        "fits as asked",
+        "GPUs needed",
+        "most users",
+        "one user (tokens/s)",
+        "all users (tokens/s)",
+        "each of them (tokens/s)",
+        "first token (s)",
+        "$ per Mtok, at best",
+        "$ per Mtok, high price",
+        "J per Mtok",
+        "$ per GPU-hour, low",
+        "$ per GPU-hour, high",
+        "price dated",
+        "W per GPU",
+    )
+    has_experts = any(row.full and row.full.expected_step_s for row in found.rows)
+    if has_experts or exact:
+        header = (*header, "all users at the experts expected (tokens/s)")
+    if exact:
+        header = (*header, "price source", "context", "split", "weights", "cache", "reserve")
+    s = found.scenario
+    rows: list[tuple[Cell, ...]] = []
+    for row in found.rows:
+        one, full, price = row.one, row.full, row.terms
+        figures: list[float | None] = [
+            one.tokens_per_s if one else None,
+            full.tokens_per_s if full else None,
+            full.tokens_per_s_per_user if full else None,
+            row.ttft_s,
+            row.dollars_low,
+            row.dollars_high,
+            row.joules,
+            price.low,
+            price.high,
+        ]
+        expected = full.expected_tokens_per_s if full else None
+        if not exact:
+            figures, expected = [_short(value) for value in figures], _short(expected)
+        cells: list[Cell] = [row.model_name] if "model" in header else []
+        cells += [row.gpu_name] if "GPU" in header else []
+        cells += ["yes" if row.fits_as_asked else "no", row.n_gpus, row.max_batch, *figures, price.dated, price.power_w]
+        if has_experts or exact:
+            cells.append(expected)
+        if exact:
+            cells += [price.source, s.context, s.split, s.weight_format, s.cache_format, s.reserve]
+        rows.append(tuple(cells))
+    return header, rows
+
+
+def speed_alt(found: Comparison) -> str:
+    """Alt text of latency against throughput."""
+    names = [point_name(found, point.row) for point in found.front_rows]
+    front = f" The front, from quickest to most together: {', '.join(names)}." if names else ""
+    counted = COUNT_LABELS[found.choice.count]
+    return f"Tokens ({counted}) against time per output token, {plural(len(found.curves), 'row')}.{front}"
+
+
+def map_alt(found: Comparison) -> str:
+    """Alt text of the map of GPUs needed."""
+    return f"Map of GPUs needed, models by devices, {integer(len(found.rows))} cells. {_held(found)}"
+
+
+def point_hover(found: Comparison, point: Point) -> str:
+    """Name and figures of one point."""
+    speed = point.speed
+    own = "" if found.choice.count == "together" else f", {format_throughput(point.throughput, found.choice.count)}"
+    return (
+        f"{point_name(found, point.row)}, {plural(speed.batch, 'user')}: {format_rate(speed.tokens_per_s)} together, "
+        f"{format_seconds(speed.step_s)} a token each{own}"
+    )
+
+
+def pinned_rows(pinned: Sequence[Variant], unit: Unit, edits: Edits = ()) -> Rowset:
+    """Pinned scenarios side by side: memory, ceilings, first token, cost at best with their own users.
+
+    >>> from core.compare import side_by_side
+    >>> header, rows = pinned_rows(side_by_side([Scenario(batch=32), Scenario()]), "GB")
+    >>> header, rows[1:3]
+    (('figure', '1', '2'), [('weights', '16.1 GB', '16.1 GB'), ('KV cache', '34.4 GB', '1.07 GB')])
+    """
+    header = ("figure", *(variant.label.partition(":")[0] for variant in pinned))
+    columns = [_pinned_column(variant, unit, edits) for variant in pinned]
+    names = (
+        "scenario",
+        "weights",
+        "KV cache",
+        "reserve",
+        "capacity",
+        "fits",
+        "together at most",
+        "each user at most",
+        "first token at least",
+        "$ per Mtok, at best",
+    )
+    rows: list[tuple[Cell, ...]] = list(zip(names, *columns, strict=True))
+    return header, rows
+
+
+def _pinned_column(variant: Variant, unit: Unit, edits: Edits) -> tuple[str, ...]:
+    s, m, d = variant.result.scenario, variant.result.memory, variant.result.decode
+    price = terms(s.gpu_spec, dict(edits).get(s.gpu_spec.slug)).low
+    dollars = dollars_per_million_tokens(price_per_gpu_hour=price, n_gpus=s.n_gpus, tokens_per_s=d.tokens_per_s)
+    sizes = (m.weights_bytes, m.kv_bytes, m.reserve_bytes, m.capacity_bytes)
+    return (
+        pin_label(s),
+        *(format_bytes(size, unit) for size in sizes),
+        "yes" if m.fits else f"no, {format_bytes(m.over_by_bytes, unit)} too much",
+        format_rate(d.tokens_per_s),
+        format_rate(d.tokens_per_s_per_user),
+        format_seconds(variant.result.prefill.ttft_s),
+        "unknown" if dollars is None else format_dollars(dollars),
+    )
+
+
+def pinned_alt(pinned: Sequence[Variant], unit: Unit) -> str:
+    """Alt text of the pinned bars."""
+    said = [
+        f"{v.label}: {format_bytes(v.result.memory.total_bytes, unit)} of "
+        f"{format_bytes(v.result.memory.capacity_bytes, unit)}, at most {format_rate(v.result.decode.tokens_per_s)}"
+        for v in pinned
+    ]
+    return f"Memory of the pinned scenarios on one axis. {'. '.join(said)}."
+
+
+def refusal(scenario: Scenario, pinned: Sequence[Scenario], most: int) -> str | None:
+    """Why a scenario cannot be pinned, in one sentence; None when it can.
+
+    >>> refusal(Scenario(), [Scenario()], 4)
+    'Already pinned: Llama 3 8B · H100 SXM5 · 1 × 8,192 tokens.'
+    """
+    if scenario in pinned:
+        return f"Already pinned: {pin_label(scenario)}."
+    if len(pinned) >= most:
+        return f"{integer(most)} scenarios are pinned, which is all there is room for: take one away first."
+    return None

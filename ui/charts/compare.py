@@ -1,0 +1,336 @@
+"""Compare: latency against throughput with its front, the map of GPUs needed, pinned scenarios on one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from core.compare import DENSE, MIXTURE, Comparison, Count, Point, Row, batches_to
+from core.compare_report import point_hover, point_name
+from core.units import Unit, format_bytes, format_seconds, in_unit, significant
+from core.variants import Variant
+from ui import palette
+from ui.charts.base import Figure, Panel, axis, bars, note, rows_figure, titled_layout
+from ui.text import charted
+
+# Shape and colour by maker, or by kind of model where the device is one: never colour alone.
+_MAKERS: tuple[tuple[str, str, str, str], ...] = (
+    ("NVIDIA", "circle", "●", palette.COMPUTE),
+    ("AMD", "square", "■", palette.USER),
+    ("Google", "triangle-up", "▲", palette.WEIGHTS),
+    ("AWS", "triangle-down", "▼", palette.CACHE),
+    ("Intel", "diamond", "◆", palette.SYSTEM),
+    ("Apple", "star", "★", palette.RESERVE),
+    ("others", "hexagon", "⬢", palette.OVER),
+)
+_KINDS: tuple[tuple[str, str, str, str], ...] = (
+    (DENSE, "circle", "●", palette.WEIGHTS),
+    (MIXTURE, "diamond", "◆", palette.USER),
+)
+_Y_TITLES: dict[Count, str] = {
+    "together": "tokens/s, all users together",
+    "gpu": "tokens/s per GPU",
+    "dollar": "tokens per dollar, at best",
+    "joule": "tokens per joule",
+}
+_HEIGHT, _WIDTH = 330, 1150  # of the plot in pixels; the width is a guess that only places labels
+_LABELS = 6
+_LETTER, _LINE = 7.4, 18.0
+
+
+def _group(found: Comparison, row: Row) -> str:
+    if found.choice.over == "models":
+        return MIXTURE if row.model.moe else DENSE
+    return row.gpu.vendor if any(row.gpu.vendor == name for name, *_ in _MAKERS) else "others"
+
+
+def _marks(found: Comparison) -> tuple[tuple[str, str, str, str], ...]:
+    return _KINDS if found.choice.over == "models" else _MAKERS
+
+
+def compare_key(found: Comparison) -> list[tuple[str, str]]:
+    """Colours with shape and name, for those in the picture."""
+    there = {_group(found, curve[0].row) for curve in found.curves}
+    return [(color, f"{glyph} {name}") for name, _, glyph, color in _marks(found) if name in there]
+
+
+def _range(values: Sequence[float], n_labels: int = 0) -> list[float]:
+    """Thirds of a decade around the values, so that a small change leaves the axis where it is; room for labels."""
+    low, high = math.log10(min(values)), math.log10(max(values))
+    low, high = math.floor(low * 3 - 0.1) / 3, math.ceil(high * 3 + 0.1) / 3
+    return [low, high + (high - low) * n_labels * _LINE / (_HEIGHT - n_labels * _LINE)]
+
+
+def _ticks(span: Sequence[float], steps: Sequence[int]) -> list[float]:
+    low, high = span
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    return [step * 10.0**power for power in powers for step in steps if low <= math.log10(step * 10.0**power) <= high]
+
+
+def _seconds_axis(x_range: list[float]) -> dict[str, Any]:
+    wide = x_range[1] - x_range[0] > 3
+    ticks = _ticks(x_range, (1,) if wide else (1, 2, 5))
+    return axis(
+        type="log",
+        range=x_range,
+        tickvals=ticks,
+        ticktext=[format_seconds(tick, 1) for tick in ticks],
+        title={"text": "time per output token of one user"},
+    )
+
+
+def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> list[dict[str, Any]]:
+    """Names of the front's rows, up and left of their points, where by definition nothing else is.
+
+    From left to right: a label that would lie on one before it goes above it, and no line crosses a label.
+    """
+    x_scale, y_scale = _WIDTH / (x_range[1] - x_range[0]), _HEIGHT / (y_range[1] - y_range[0])
+    rows = sorted(found.front_rows, key=lambda p: (p.throughput, -p.step_s))
+    shown = rows if len(rows) <= _LABELS else [rows[0], *rows[1 - _LABELS :]]
+    made: list[dict[str, Any]] = []
+    taken: list[tuple[float, float, float]] = []  # left, right, height of labels in pixels
+    for point in sorted(shown, key=lambda p: p.step_s):
+        x = (math.log10(point.step_s) - x_range[0]) * x_scale
+        y = (math.log10(point.throughput) - y_range[0]) * y_scale
+        text = point_name(found, point.row)
+        right, up = x - 8, y + 16
+        left = right - len(text) * _LETTER
+        # Upwards past each in its way, lowest first: one pass, since nothing ever comes down again.
+        for at in sorted(at for a, b, at in taken if a - 8 < right and left < b + 8):
+            if abs(up - at) < _LINE:
+                up = at + _LINE
+        if up > _HEIGHT or left < 0:
+            continue
+        taken.append((left, right, up))
+        made.append(
+            note(
+                math.log10(point.step_s),
+                math.log10(point.throughput),
+                f"<b>{charted(text)}</b>",
+                showarrow=True,
+                arrowhead=0,
+                arrowwidth=1,
+                arrowcolor=palette.RESERVE,
+                ax=right - x,
+                ay=y - up,
+                xanchor="right",
+                yanchor="middle",
+                standoff=6,
+            )
+        )
+    return made
+
+
+def _beside(
+    found: Comparison, mine: Point, full: Sequence[Point], x_range: list[float], y_range: list[float]
+) -> dict[str, Any]:
+    """Name of the scenario's own row, on the side of its mark that hides the fewest others."""
+    x_scale, y_scale = _WIDTH / (x_range[1] - x_range[0]), _HEIGHT / (y_range[1] - y_range[0])
+    text = f"yours: {point_name(found, mine.row)}"
+    wide = len(text) * _LETTER
+    x, y = math.log10(mine.step_s), math.log10(mine.throughput)
+    around = [((math.log10(p.step_s) - x) * x_scale, (math.log10(p.throughput) - y) * y_scale) for p in full]
+
+    def hidden(place: tuple[int, int]) -> int:
+        side, up = place
+        left = 10 if side > 0 else -10 - wide
+        off_frame = (x - x_range[0]) * x_scale + left < 0 or (x - x_range[0]) * x_scale + left + wide > _WIDTH
+        return sum(left - 6 < dx < left + wide + 6 and abs(dy - up) < _LINE for dx, dy in around) + 99 * off_frame
+
+    side, up = min(((s, u) for s in (1, -1) for u in (0, -16, 16, -30, 30)), key=hidden)
+    return note(x, y, f"<b>{charted(text)}</b>", xanchor="left" if side > 0 else "right", xshift=10 * side, yshift=up)
+
+
+def speeds_figure(found: Comparison) -> Figure:
+    """Each row from one user (left end) to as many as fit (the dot); the front above them all, its rows named."""
+    full = [curve[-1] for curve in found.curves]
+    points = [point for curve in found.curves for point in (curve[0], curve[-1])]
+    xs, ys = [p.step_s for p in points], [p.throughput for p in points]
+    x_range, y_range = _range(xs), _range(ys, min(_LABELS, len(found.front_rows)))
+    tracks_x: list[float | None] = []
+    tracks_y: list[float | None] = []
+    for curve in found.curves:
+        shown = set(batches_to(curve[-1].speed.batch))  # a curve needs no other row's batches
+        tracks_x += [*(p.step_s for p in curve if p.speed.batch in shown), None]
+        tracks_y += [*(p.throughput for p in curve if p.speed.batch in shown), None]
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "one user to as many as fit",
+            "x": tracks_x,
+            "y": tracks_y,
+            "line": {"color": palette.RESERVE, "width": 1},
+            "opacity": 0.45,
+            "hoverinfo": "skip",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "front",
+            "x": [p.step_s for p in found.front],
+            "y": [p.throughput for p in found.front],
+            "text": [charted(point_hover(found, p)) for p in found.front],
+            "hovertemplate": "%{text}<extra>front</extra>",
+            "line": {"color": palette.SYSTEM, "width": 3, "shape": "hv"},
+        },
+    ]
+    for name, symbol, _, color in _marks(found):
+        dots = [p for p in full if _group(found, p.row) == name]
+        data.append(_dots(found, name, dots, symbol, color))
+    annotations = _labels(found, x_range, y_range)
+    annotations += [
+        _beside(found, mine, full, x_range, y_range)
+        for mine in full
+        if found.is_own(mine.row) and mine.row not in [p.row for p in found.front_rows]
+    ]
+    thousands = y_range[1] > 6
+    return {
+        "data": data,
+        "layout": titled_layout(
+            _Y_TITLES[found.choice.count],
+            _HEIGHT + 100,
+            annotations,
+            xaxis=_seconds_axis(x_range),
+            yaxis=axis(type="log", range=y_range, tickvals=_ticks(y_range, (1,)), tickformat="~s" if thousands
+                       else ",~r"),
+        ),
+    }  # fmt: skip
+
+
+def _dots(found: Comparison, name: str, dots: Sequence[Point], symbol: str, color: str) -> dict[str, Any]:
+    own = [found.is_own(p.row) for p in dots]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [p.step_s for p in dots],
+        "y": [p.throughput for p in dots],
+        "text": [charted(point_hover(found, p)) for p in dots],
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {
+            "symbol": symbol,
+            "size": [15 if mine else 9 for mine in own],
+            "color": color,
+            "opacity": 1,
+            "line": {"color": palette.PAPER, "width": [2 if mine else 1 for mine in own]},
+        },
+    }
+
+
+# GPUs needed: up to so many, in words, and the colour; fewest are darkest.
+_STEPS: tuple[tuple[int, str, str], ...] = (
+    (1, "one GPU", palette.WEIGHTS_DEEP),
+    (2, "two", palette.WEIGHTS),
+    (4, "up to four", palette.WEIGHTS_PALE),
+    (8, "up to eight", palette.WINDOW),
+    (10**9, "more", palette.CACHE),
+)
+
+
+def map_key(found: Comparison) -> list[tuple[str, str]]:
+    """Colours with their counts, for those in the map."""
+    there = {_level(row.n_gpus) for row in found.rows}
+    return [(color, words) for i, (_, words, color) in enumerate(_STEPS) if i in there]
+
+
+def map_figure(found: Comparison) -> Figure:
+    """GPUs needed, models by devices: small models and small devices first, so that a staircase shows."""
+    placed = {(row.model, row.gpu): row for row in found.rows}
+    on = sorted({row.gpu for row in found.rows}, key=lambda g: (g.memory_bytes, g.slug))
+    of = sorted({row.model for row in found.rows}, key=lambda m: (m.n_params, m.slug))
+    cells = [[placed.get((model, gpu)) for gpu in on] for model in of]
+    counts = [[cell.n_gpus if cell else None for cell in line] for line in cells]
+    level = [[_level(n) for n in line] for line in counts]
+    last = len(_STEPS)
+    scale = [[edge / last, color] for i, (_, _, color) in enumerate(_STEPS) for edge in (i, i + 1)]
+    names = {row.gpu: charted(row.gpu_name.removeprefix(f"{row.gpu.vendor} ")) for row in found.rows}
+    models = {row.model: charted(row.model_name) for row in found.rows}
+    return {
+        "data": [
+            {
+                "type": "heatmap",
+                "name": "GPUs needed",
+                "x": [names[gpu] for gpu in on],
+                "y": [models[model] for model in of],
+                "z": level,
+                "customdata": counts,
+                "zmin": -0.5,
+                "zmax": last - 0.5,
+                "colorscale": scale,
+                "showscale": False,
+                "xgap": 1,
+                "ygap": 1,
+                "hoverongaps": False,
+                "hovertemplate": "%{y} on %{x}: %{customdata} needed<extra></extra>",
+            }
+        ],
+        "layout": titled_layout(
+            "GPUs needed",
+            max(260, 12 * len(of) + 230),
+            [],
+            xaxis=axis(type="category", showgrid=False, tickangle=-90, dtick=1, tickfont={"size": 10},
+                       range=[-0.5, len(on) - 0.5]),
+            yaxis=axis(type="category", showgrid=False, dtick=1, tickfont={"size": 10},
+                       range=[len(of) - 0.5, -0.5]),
+        ),
+    }  # fmt: skip
+
+
+def _level(n_gpus: int | None) -> int | None:
+    if n_gpus is None:
+        return None
+    return next(i for i, (most, _, _) in enumerate(_STEPS) if n_gpus <= most)
+
+
+def pinned_figures(pinned: Sequence[Variant], unit: Unit) -> tuple[Figure, Figure]:
+    """Memory of pinned scenarios on one axis, each with its capacity; beside it, by number, their ceilings."""
+    rows = [v.label.replace(" · ", "<br>") for v in pinned]
+    numbers = [v.label.partition(":")[0] for v in pinned]
+    memories = [v.result.memory for v in pinned]
+
+    def part(name: str, values: Sequence[int], fill: str, pattern: str | None) -> dict[str, Any]:
+        text = [f"{name} {format_bytes(value, unit)}" for value in values]
+        return bars(name, [in_unit(value, unit) for value in values], rows, text, fill, pattern=pattern)
+
+    end = max(in_unit(max(m.capacity_bytes, m.total_bytes), unit) for m in memories) * 1.04
+    capacity = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "capacity",
+        "x": [in_unit(m.capacity_bytes, unit) for m in memories],
+        "y": rows,
+        "text": [f"capacity {format_bytes(m.capacity_bytes, unit)}" for m in memories],
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {"symbol": "line-ns", "size": 72, "line": {"color": palette.OVER, "width": 4}},
+        "cliponaxis": False,
+    }
+    memory = Panel(
+        f"memory in {unit}, red mark: capacity",
+        [
+            part("weights", [m.weights_bytes for m in memories], palette.WEIGHTS, None),
+            part("cache", [m.kv_bytes for m in memories], palette.CACHE, "/"),
+            part("reserve", [m.reserve_bytes for m in memories], palette.RESERVE, "."),
+            capacity,
+        ],
+        axis(range=[0, end], nticks=6),
+    )
+    together = [v.result.decode.tokens_per_s for v in pinned]
+    each = [v.result.decode.tokens_per_s_per_user for v in pinned]
+    height = 88 * len(rows) + 64
+    speeds = (
+        _ceilings("together, tokens/s", numbers, together, palette.SYSTEM),
+        _ceilings("each user, tokens/s", numbers, each, palette.USER),
+    )
+    figures = rows_figure((memory,), height), rows_figure(speeds, height)
+    for figure in figures:  # marks would widen the one axis, and rows would not stand beside each other
+        figure["layout"]["yaxis"] |= {"autorange": False, "range": [len(rows) - 0.5, -0.5]}
+    figures[0]["layout"]["yaxis"] |= {"tickfont": {"size": 12}}  # four lines a row where formats are named
+    return figures
+
+
+def _ceilings(title: str, rows: Sequence[str], values: Sequence[float], fill: str) -> Panel:
+    text = [significant(value) for value in values]
+    trace = bars(title, values, rows, text, fill, textposition="outside", cliponaxis=False)
+    return Panel(title, [trace], axis(range=[0, max(values) * 1.5], nticks=3))
