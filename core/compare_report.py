@@ -203,8 +203,10 @@ def price_note(gpu: GpuSpec) -> str:
     if found.low is None:
         price = "the catalog has no price"
     else:
-        price = f"{_money(found.low, found.high)} per GPU-hour in {found.dated} ({found.source})"
-    power = "no power known" if found.power_w is None else f"{integer(found.power_w)} W by its data sheet"
+        dated = f" in {found.dated}" if found.dated else ""
+        price = f"{_money(found.low, found.high)} per GPU-hour{dated} ({found.source})"
+    sheet = "as you gave it" if gpu.category == "custom" else "by its data sheet"
+    power = "no power known" if found.power_w is None else f"{integer(found.power_w)} W {sheet}"
     return f'{gpu.name}: {price}; {power}. Prices are dated, and every cost here is "at best".'
 
 

@@ -152,8 +152,8 @@ def _intensity(value: float, digits: int) -> str:
 
 
 def _bytes_result(symbol: str, words: str, value: float, unit: units.Unit) -> Quantity:
-    exact = f"{value:,.0f} B"
-    return Quantity(symbol, words, value, f"{exact} = {units.format_bytes(value, unit)}")
+    exact, short = f"{value:,.0f} B", units.format_bytes(value, unit)
+    return Quantity(symbol, words, value, exact if short == exact else f"{exact} = {short}")
 
 
 def _weights(result: Result, unit: units.Unit) -> Derivation:
@@ -212,8 +212,8 @@ def _cache_kinds(attention: Attention | None, *, read: bool) -> list[_CacheKind]
     return []
 
 
-def _cache_terms(scenario: Scenario, *, read: bool) -> list[Quantity | Expression]:
-    """Cache of one sequence, layer kind by layer kind, equal kinds merged."""
+def _cache_terms(scenario: Scenario, *, read: bool, one_token: bool = False) -> list[Quantity | Expression]:
+    """Cache of one sequence, layer kind by layer kind, equal kinds merged; or what a token adds to it at first."""
     copies = scenario.n_gpus if scenario.split == "tensor" else 1
     bits = scenario.cache_bits
     value_text = f"{bits / 8:g} B" if bits % 8 == 0 else f"{bits:g}/8 B"
@@ -227,9 +227,11 @@ def _cache_terms(scenario: Scenario, *, read: bool) -> list[Quantity | Expressio
         parts += [_count(*factor) for factor in kind.factors]
         if kind.addends:
             parts.append(Expression("sum", tuple(_count(*addend) for addend in kind.addends)))
-        kept = tokens_kept(context=scenario.context, span=kind.span)
-        symbol, words = ("S", "tokens") if kind.span is None else (f"min(S, {kind.span:,})", "tokens kept")
-        parts += [_count(symbol, words, kept), Quantity("bits/8", "bytes per value", bits / 8, value_text)]
+        if not one_token:
+            kept = tokens_kept(context=scenario.context, span=kind.span)
+            symbol, words = ("S", "tokens") if kind.span is None else (f"min(S, {kind.span:,})", "tokens kept")
+            parts.append(_count(symbol, words, kept))
+        parts.append(Quantity("bits/8", "bytes per value", bits / 8, value_text))
         if copies > kind.heads > 1:
             over = (_count("n", "GPUs", copies), _count("n_kv", "KV heads", kind.heads))
             parts.append(Expression("quotient", over))
@@ -237,7 +239,7 @@ def _cache_terms(scenario: Scenario, *, read: bool) -> list[Quantity | Expressio
             parts.append(_count("n", "copies, one a GPU", copies))
         terms.append(product(*parts))
     state = scenario.model_spec.state_bytes
-    if state:
+    if state and not one_token:
         terms.append(_bytes("state", "recurrent state", state))
     return terms
 
@@ -250,12 +252,26 @@ def _cache(result: Result, unit: units.Unit) -> Derivation:
     return Derivation("kv_cache", "KV cache", outcome, product(users, one))
 
 
+def token_derivation(scenario: Scenario, unit: units.Unit = "GB") -> Derivation | None:
+    """Cache that one more token of one user takes while no window is full; None where no cache grows.
+
+    >>> found = token_derivation(Scenario(cache_format="fp8"))
+    >>> found.numbers if found else None
+    '32 × 2 × 8 × 128 × 1 B = 65,536 B = 65.5 kB'
+    """
+    terms = _cache_terms(scenario, read=False, one_token=True)
+    if not terms:
+        return None
+    outcome = _bytes_result("c_1", "cache of one token", costs(scenario).stored.per_token_bytes(), unit)
+    return Derivation("token", "Cache of one token", outcome, total(terms))
+
+
 def model_derivations(model: ModelSpec) -> list[Derivation]:
     """A model's parameters, its cache of one more token in 16 bits while no window is full, and its constant state.
 
     >>> from core.catalog import models
     >>> model_derivations(models()["llama-3-8b"])[1].numbers
-    '32 × 2 × 8 × 128 × 2 B = 131,072 B = 131.072 kB'
+    '32 × 2 × 8 × 128 × 2 B = 131,072 B = 131 kB'
     """
     counts = total(_count(f"N_{c}", COMPONENT_WORDS[c], n) for c, n in model.params_by_component.items())
     found = [Derivation("params", "Parameters", _count("N", "parameters", model.n_params), counts)]

@@ -30,10 +30,10 @@ def query(at: AppTest) -> dict[str, str]:
 
 
 def text(at: AppTest) -> str:
-    """All text of the page, Markdown escapes removed."""
+    """All text of the page; without the escapes and invisible joiners that keep it plain."""
     htmls = [element.proto.body for element in at.get("html")]
     shown = " ".join([*htmls, *(m.value for m in at.markdown), *(c.value for c in at.caption)])
-    return shown.replace("\\", "")
+    return shown.replace("\\", "").replace("\u2060", "")
 
 
 def assert_sound(at: AppTest, *, charts: int) -> None:

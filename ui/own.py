@@ -278,6 +278,7 @@ def gpu_form(view: View) -> None:
                     FIGURE_LABELS[field],
                     low,
                     high,
+                    value=None,
                     key=_gpu_key(field),
                     format="%.6g",
                     placeholder="unknown",

@@ -835,31 +835,7 @@ def test_c36_the_same_bytes_read_twice_and_an_exhausted_stream():
     content = AS_TEXT.encode()
     assert read_hf_config(content) == read_hf_config(content)
     assert "empty" in refusal(b"")
-
-
-def test_c36_an_upload_survives_a_rerun():
-    # streamlit/streamlit#2213: same model still loaded, the cache changes, no JSON error; a second file leaves nothing
-    # of the first; without a file the built-in models are back. One layer less than a model of the catalog.
-    files = [LLAMA_3_8B | {"num_hidden_layers": layers} for layers in (31, 30)]
-    first, second = (f"{read_hf_config(config).n_params:,}" for config in files)
-    at = open_app(page="pages/bring_your_own.py")
-    at.file_uploader[0].upload("config.json", json.dumps(files[0]).encode(), "application/json").run()
-    for context in (4_096, 2_048):
-        at.select_slider(key="context").set_value(context).run()
-        assert not at.exception
-        assert not at.error
-        assert first in text(at)
-        assert f"{31 * 4_096 * context * 32:,} B" in text(at)  # of 32 users
-
-    at.file_uploader[0].upload("config.json", json.dumps(files[1]).encode(), "application/json").run()
-    assert not at.exception
-    assert second in text(at)
-    assert first not in text(at)
-
-    at.file_uploader[0].set_value(None).run()
-    assert not at.exception
-    assert second not in text(at)
-    assert query(at)["model"] in models()
+    # On the page: tests/pages/test_bring_your_own.py, test_c36_an_upload_survives_a_rerun.
 
 
 def cache_shown(at: Any) -> bool:

@@ -39,6 +39,9 @@ _LABELS = 6
 _LETTER, _LINE = 7.4, 18.0
 
 
+LABEL_CHARS = 36
+
+
 def _group(found: Comparison, row: Row) -> str:
     if found.choice.over == "models":
         return MIXTURE if row.model.moe else DENSE
@@ -122,12 +125,16 @@ def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> li
     return made
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= LABEL_CHARS else f"{name[: LABEL_CHARS - 1]}…"
+
+
 def _beside(
     found: Comparison, mine: Point, full: Sequence[Point], x_range: list[float], y_range: list[float]
 ) -> dict[str, Any]:
     """Name of the scenario's own row, on the side of its mark that hides the fewest others."""
     x_scale, y_scale = _WIDTH / (x_range[1] - x_range[0]), _HEIGHT / (y_range[1] - y_range[0])
-    text = f"yours: {point_name(found, mine.row)}"
+    text = f"yours: {_short(point_name(found, mine.row))}"
     wide = len(text) * _LETTER
     x, y = math.log10(mine.step_s), math.log10(mine.throughput)
     around = [((math.log10(p.step_s) - x) * x_scale, (math.log10(p.throughput) - y) * y_scale) for p in full]
@@ -286,7 +293,7 @@ def _level(n_gpus: int | None) -> int | None:
 
 def pinned_figures(pinned: Sequence[Variant], unit: Unit) -> tuple[Figure, Figure]:
     """Memory of pinned scenarios on one axis, each with its capacity; beside it, by number, their ceilings."""
-    rows = [v.label.replace(" · ", "<br>") for v in pinned]
+    rows = [charted(v.label).replace(" · ", "<br>") for v in pinned]
     numbers = [v.label.partition(":")[0] for v in pinned]
     memories = [v.result.memory for v in pinned]
 
