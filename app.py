@@ -4,39 +4,49 @@ from functools import partial
 
 import streamlit as st
 
-from core import lessons, presets
+from core import lessons
+from core.changes import changed, key_lines, told
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
 from core.exact import users_curve
 from core.report import numbers_table
-from core.verdict import ceiling_alt, key_line, memory_alt, verdict
-from ui import blocks, charts, controls, shell
+from core.verdict import ceiling_alt, memory_alt, verdict
+from ui import blocks, charts, controls, shell, story
 
 view = shell.open_page("home")
 scenario, unit = view.scenario, view.unit
 
 first = (controls.model, controls.gpu, controls.n_gpus)
 second = (controls.batch, controls.context, controls.kv_heads)
-controls.row(view, *first, controls.more(*first, *second), controls.unit, widths=(3.4, 3.6, 1.6, 2.2, 1.5))
+if not view.is_lecture:
+    controls.row(view, *first, controls.more(*first, *second), controls.unit, widths=(3.4, 3.6, 1.6, 2.2, 1.5))
 controls.row(view, *second)
 
 result = evaluate(scenario)
 said = verdict(result, unit)
+change = changed(view)
+before = change.before if change else None
 
-blocks.chart(charts.memory_bar(result, unit), key="memory_bar", alt=memory_alt(result, unit))
+bar_alt, ceiling_words = told(memory_alt(result, unit), change), told(ceiling_alt(result), change)
+blocks.chart(charts.memory_bar(result, unit, before), key="memory_bar", alt=bar_alt)
 blocks.verdict(said)
-blocks.sentences([key_line(result, unit)], small=True)
-
+blocks.pinned(view, change)
 speed = speed_derivations(result, unit)
+blocks.fold(view, speed, ("memory_s", "per_user", "system"), story.buttons)
+numbers, pin = st.columns([3, 1], vertical_alignment="center")
+with numbers:
+    blocks.sentences(key_lines(result, before, unit), small=True)
+with pin, st.container(horizontal=True, horizontal_alignment="right"):
+    blocks.pin_row(view)
+
 chart, figures = st.columns([3, 2])
 with chart:
-    blocks.chart(charts.ceiling_chart(result), key="ceiling", alt=ceiling_alt(result))
+    blocks.chart(charts.ceiling_chart(result, before), key="ceiling", alt=ceiling_words)
 with figures:
     blocks.key_figures([d for d in speed if d.key in ("memory_s", "per_user", "system")])
     blocks.sentences(said.speed)
 
-with st.container(horizontal=True):
-    blocks.presets(presets.PRESETS)
+story.story(view)
 blocks.sentences(said.cautions, small=True)
 
 st.header("The arithmetic", anchor=False)

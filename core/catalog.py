@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -15,7 +15,22 @@ from core.query import shown
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
-Record = TypeVar("Record", ModelSpec, GpuSpec)
+
+class Validated(Protocol):
+    """A record type: validates a row of TOML, and has a name of its own."""
+
+    @property
+    def slug(self) -> str:
+        """The name, unique within its table."""
+        ...
+
+    @classmethod
+    def model_validate(cls, obj: Any) -> Self:
+        """The record of a row; raises pydantic's ValidationError."""
+        ...
+
+
+Record = TypeVar("Record", bound=Validated)
 
 
 class CatalogError(ValueError):

@@ -94,6 +94,7 @@ class Lesson:
 
 PAGES: tuple[Page, ...] = (
     Page("home", "app.py", "How Big Is the Cache?"),
+    Page("live", "pages/live.py", "What happens while you drag?"),
     Page("fewer-kv-heads", "pages/fewer_kv_heads.py", "What do fewer KV heads buy?"),
     Page("longer-context", "pages/longer_context.py", "When does the cache outgrow the weights?"),
     Page("more-users", "pages/more_users.py", "Why serve many users at once?"),
@@ -105,6 +106,11 @@ PAGES: tuple[Page, ...] = (
     Page("cut-the-bytes", "pages/cut_the_bytes.py", "Which lever moves this model most?"),
     Page("bring-your-own", "pages/bring_your_own.py", "What about my model or GPU?"),
     Page("compare", "pages/compare.py", "Which GPU, which model?"),
+    Page("reality", "pages/reality.py", "How close do real systems get?"),
+    Page("worksheet", "pages/worksheet.py", "Can I work it out by hand?"),
+    Page("instructor", "pages/instructor.py", "How do I teach this in fifteen minutes?"),
+    Page("naive", "pages/naive.py", "How wrong is the usual formula?"),
+    Page("papers", "pages/papers.py", "Which published numbers come out?"),
     Page("sources", "pages/sources.py", "Where do the numbers come from?"),
 )
 

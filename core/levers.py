@@ -7,6 +7,7 @@ fractions, so that the steps add up to the total without a remainder.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -137,7 +138,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """From the plain start to all levers, the strongest first."""
+    """From the plain start to all levers, the strongest first or in the order asked for."""
 
     start_bytes: Fraction
     start_memory_bytes: int
@@ -156,8 +157,8 @@ def strength(the_plan: Plan, lever: Lever) -> float:
     return float(bytes_per_token(the_plan, none) / bytes_per_token(the_plan, frozenset((lever,))))
 
 
-def waterfall(the_plan: Plan) -> Waterfall:
-    """Pull the levers one after the other, ordered by what each does alone.
+def waterfall(the_plan: Plan, order: Sequence[Lever] = ()) -> Waterfall:
+    """Pull the levers one after the other, in this order or ordered by what each does alone.
 
     >>> from core.drafting import draft_models
     >>> fall = waterfall(plan(Scenario(), draft=draft_models(Scenario().released_model)[0], draft_length=4,
@@ -167,7 +168,7 @@ def waterfall(the_plan: Plan) -> Waterfall:
     """
     none: frozenset[Lever] = frozenset()
     start = bytes_per_token(the_plan, none)
-    order = sorted(LEVERS, key=lambda lever: (-strength(the_plan, lever), LEVERS.index(lever)))
+    order = order or sorted(LEVERS, key=lambda lever: (-strength(the_plan, lever), LEVERS.index(lever)))
     steps: list[Step] = []
     pulled = none
     before = start

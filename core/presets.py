@@ -1,10 +1,26 @@
-"""Scenarios worth opening, each with what to notice in it; a test checks what they say."""
+"""Scenarios worth opening, each with what to notice in it; ten of them tell the story. A test checks what they say."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.evaluate import Result, bandwidth_bytes_per_s, crossing_context, evaluate, limits, reserve_bytes
 from core.scenario import Scenario
+from core.units import (
+    GB,
+    Unit,
+    format_bandwidth,
+    format_bytes,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    integer,
+    plural,
+    shortest,
+    significant,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,25 +33,302 @@ class Preset:
     scenario: Scenario
 
 
+@dataclass(frozen=True, slots=True)
+class StoryPreset(Preset):
+    """A step of the story: `figures` puts the numbers of its result behind `notice`, `claim` says whether it holds."""
+
+    figures: Callable[[Result, Unit], str]
+    claim: Callable[[Result], bool]
+
+    def line(self, unit: Unit = "GB") -> str:
+        """What to notice, with its figures.
+
+        >>> LONG_BOOK.line()[-71:]
+        '17.2 GB of cache, 16.1 GB of weights; they are equal at 122,532 tokens.'
+        """
+        return f"{self.notice} {self.figures(evaluate(self.scenario), unit)}"
+
+
 OPENING = Scenario(batch=32)
 
-TINY_CALCULATION = Preset(
+# ---------------------------------------------------------------- the story
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{significant(100 * part / whole, 2)} %"
+
+
+def _tiny_figures(r: Result, unit: Unit) -> str:
+    # Bandwidth is decimal by trade, so the bytes over it are too.
+    read = shortest(r.decode.bytes_read, format_bytes, 4)
+    bandwidth = shortest(bandwidth_bytes_per_s(r.scenario), format_bandwidth)
+    step, rate = format_seconds(r.decode.step_s, 4), format_rate(r.decode.tokens_per_s, 4)
+    return f"{read} / {bandwidth} = {step}, so at most {rate}."
+
+
+TINY_CALCULATION = StoryPreset(
     slug="tiny-calculation",
     title="The chapter's tiny calculation",
     notice="One user, an almost empty cache: the time of a step is the time to read the weights once.",
     scenario=Scenario(batch=1, context=128),
+    figures=_tiny_figures,
+    claim=lambda r: (
+        r.memory.fits and r.decode.bound_by == "memory" and r.decode.weights_read_bytes > 0.99 * r.decode.bytes_read
+    ),
 )
+
+
+def _chat_figures(r: Result, unit: Unit) -> str:
+    m, empty = r.memory, evaluate(TINY_CALCULATION.scenario)
+    slower = _share(empty.decode.tokens_per_s - r.decode.tokens_per_s, empty.decode.tokens_per_s)
+    return (
+        f"{format_bytes(m.kv_bytes, unit)} of cache, {_share(m.kv_bytes, m.weights_bytes)} of the weights; "
+        f"{format_rate(r.decode.tokens_per_s)}, {slower} below the empty chat."
+    )
+
+
+ONE_CHAT = StoryPreset(
+    slug="one-chat",
+    title="One chat",
+    notice="A single user, even with a long chat: the cache is small, and hardly costs speed.",
+    scenario=Scenario(batch=1, context=8192),
+    figures=_chat_figures,
+    claim=lambda r: (
+        r.memory.kv_bytes < 0.1 * r.memory.weights_bytes
+        and r.decode.tokens_per_s > 0.9 * evaluate(TINY_CALCULATION.scenario).decode.tokens_per_s
+    ),
+)
+
+_LITTLE_RESERVE = 0.01
+
+
+def _class_figures(r: Result, unit: Unit) -> str:
+    m = r.memory
+    raised = evaluate(r.scenario.replace(reserve=_LITTLE_RESERVE)).memory
+    return (
+        f"{format_bytes(m.free_bytes, unit)} free, {_share(m.free_bytes, m.capacity_bytes)}; with a reserve of "
+        f"{100 * _LITTLE_RESERVE:g} % it is {format_bytes(raised.over_by_bytes, unit)} too much."
+    )
+
+
+CLASS_OF_64 = StoryPreset(
+    slug="class-of-64",
+    title="A class of 64, no reserve",
+    notice="It fits by less than one part in a hundred; raise the reserve and it does not.",
+    scenario=Scenario(batch=64, reserve=0),
+    figures=_class_figures,
+    claim=lambda r: (
+        r.memory.fits
+        and r.memory.free_bytes < 0.01 * r.memory.capacity_bytes
+        and not evaluate(r.scenario.replace(reserve=_LITTLE_RESERVE)).memory.fits
+    ),
+)
+
+
+def _book_figures(r: Result, unit: Unit) -> str:
+    m = r.memory
+    return (
+        f"{format_bytes(m.kv_bytes, unit)} of cache, {format_bytes(m.weights_bytes, unit)} of weights; they are equal "
+        f"at {integer(crossing_context(r.scenario) or 0)} tokens."
+    )
+
+
+LONG_BOOK = StoryPreset(
+    slug="long-book",
+    title="One long book",
+    notice="A single user with a whole book: the cache alone passes the weights.",
+    scenario=Scenario(model="llama-3.1-8b", batch=1, context=131_072),
+    figures=_book_figures,
+    claim=lambda r: r.memory.fits and r.memory.kv_bytes > r.memory.weights_bytes,
+)
+
+
+def _before_figures(r: Result, unit: Unit) -> str:
+    released = evaluate(r.scenario.replace(kv_heads=None)).memory
+    return (
+        f"{format_bytes(r.memory.kv_bytes, unit)} of cache instead of {format_bytes(released.kv_bytes, unit)}; "
+        f"{format_bytes(r.memory.over_by_bytes, unit)} too much."
+    )
+
+
+BEFORE_GQA = StoryPreset(
+    slug="before-gqa",
+    title="Before GQA",
+    notice="The same model with a KV head for every query head: the cache does not fit.",
+    scenario=Scenario(batch=32, kv_heads=32),
+    figures=_before_figures,
+    claim=lambda r: (
+        not r.memory.fits
+        and evaluate(r.scenario.replace(kv_heads=None)).memory.fits
+        and r.memory.over_by_bytes < r.memory.kv_bytes
+    ),
+)
+
+
+def _smaller(scenario: Scenario) -> Scenario:
+    return scenario.replace(model=OPENING.model)
+
+
+def _big_figures(r: Result, unit: Unit) -> str:
+    own, other = limits(r.scenario).crossover_batch or 0, limits(_smaller(r.scenario)).crossover_batch or 0
+    m = r.memory
+    return (
+        f"{format_bytes(m.weights_bytes, unit)} of weights, {format_bytes(m.kv_bytes, unit)} of cache; a step reads "
+        f"as much of either only at {plural(math.ceil(own), 'user')}, {math.ceil(other)} for "
+        f"{OPENING.released_model.name}."
+    )
+
+
+BIG_MODEL = StoryPreset(
+    slug="big-model",
+    title="Bigger model, fewer users",
+    notice="Far more weights and not much more cache: the weights rule again, and batching pays for longer.",
+    scenario=Scenario(model="llama-3-70b", n_gpus=4, batch=16, context=4096),
+    figures=_big_figures,
+    claim=lambda r: (
+        r.memory.fits
+        and r.memory.weights_bytes > 4 * r.memory.kv_bytes
+        and (limits(r.scenario).crossover_batch or 0) > 3 * (limits(_smaller(r.scenario)).crossover_batch or 0)
+    ),
+)
+
+
+def _experts_figures(r: Result, unit: Unit) -> str:
+    return (
+        f"{format_bytes(r.memory.weights_bytes, unit)} in memory, {format_bytes(r.decode.weights_read_bytes, unit)} "
+        "read."
+    )
+
+
+EXPERTS = StoryPreset(
+    slug="experts",
+    title="Experts: Mixtral 8x7B",
+    notice="Memory holds all experts, a step of one user reads two a layer.",
+    scenario=Scenario(model="mixtral-8x7b", n_gpus=2, batch=1, context=4096),
+    figures=_experts_figures,
+    claim=lambda r: (
+        r.memory.fits and r.decode.experts_touched == 2 and r.decode.weights_read_bytes < r.memory.weights_bytes / 3
+    ),
+)
+
+
+def _terabytes_figures(r: Result, unit: Unit) -> str:
+    m = r.memory
+    return (
+        f"{format_bytes(m.kv_bytes, unit)} of cache, {format_ratio(m.kv_bytes / m.weights_bytes)} times the weights; "
+        f"{format_bytes(m.over_by_bytes, unit)} too much for {integer(r.scenario.n_gpus)} TPUs."
+    )
+
+
+THREE_TERABYTES = StoryPreset(
+    slug="three-terabytes",
+    title="Pope et al.: 3 TB of cache",
+    notice="A 540B multi-head model, batch 512: the cache is almost three times the weights, and it does not fit.",
+    scenario=Scenario(model="palm-540b-mha-pope", gpu="tpu-v4", n_gpus=64, split="layer", batch=512, context=2048),
+    figures=_terabytes_figures,
+    claim=lambda r: (
+        not r.memory.fits
+        and round(r.memory.kv_bytes / 1e12) == 3
+        and 2.5 < r.memory.kv_bytes / r.memory.weights_bytes < 3
+    ),
+)
+
+
+def cache_room_bytes(scenario: Scenario, memory_bytes: int) -> int:
+    """What weights and reserve leave for the cache if one GPU held `memory_bytes`; negative when nothing is left.
+
+    >>> cache_room_bytes(EIGHTY_GB.scenario, 80 * GB)
+    2892587008
+    """
+    capacity = scenario.n_gpus * memory_bytes
+    return capacity - reserve_bytes(capacity=capacity, share=scenario.reserve) - evaluate(scenario).memory.weights_bytes
+
+
+def _as_sold(scenario: Scenario) -> int:
+    return cache_room_bytes(scenario, int(scenario.gpu_spec.marketed_memory * GB))
+
+
+def _as_reported(scenario: Scenario) -> int:
+    return cache_room_bytes(scenario, scenario.gpu_spec.memory_bytes)
+
+
+def _eighty_figures(r: Result, unit: Unit) -> str:
+    s = r.scenario
+    return (
+        f"{format_bytes(_as_reported(s), unit)} are left for the cache, not {format_bytes(_as_sold(s), unit)}; these "
+        f"{plural(s.batch, 'user')} need {format_bytes(r.memory.kv_bytes, unit)}."
+    )
+
+
+EIGHTY_GB = StoryPreset(
+    slug="eighty-gb",
+    title="“80 GB” is not 80e9",
+    notice="The driver's bytes count, not the label's; the unit switch changes labels, never a verdict.",
+    scenario=Scenario(model="llama-3-70b", n_gpus=2, batch=4, context=8192),
+    figures=_eighty_figures,
+    claim=lambda r: r.memory.fits and _as_sold(r.scenario) < r.memory.kv_bytes <= _as_reported(r.scenario),
+)
+
+
+def _half(r: Result) -> Result:
+    return evaluate(r.scenario.replace(batch=r.scenario.batch // 2))
+
+
+def _for_ever_figures(r: Result, unit: Unit) -> str:
+    edge = limits(r.scenario).asymptote_tokens_per_s or 0
+    half = _half(r)
+    return (
+        f"{_share(half.decode.tokens_per_s, edge)} of the {format_rate(edge)} that no batch passes with "
+        f"{plural(half.scenario.batch, 'user')}, {_share(r.decode.tokens_per_s, edge)} with twice as many, each at "
+        "about half the speed."
+    )
+
+
+BATCH_FOR_EVER = StoryPreset(
+    slug="batch-for-ever",
+    title="Batch for ever",
+    notice="Near the asymptote another user only takes speed from the others. It does not fit.",
+    scenario=Scenario(batch=512, context=8192),
+    figures=_for_ever_figures,
+    claim=lambda r: (
+        not r.memory.fits
+        and r.decode.tokens_per_s > 0.95 * (limits(r.scenario).asymptote_tokens_per_s or 0)
+        and r.decode.tokens_per_s < 1.05 * _half(r).decode.tokens_per_s
+        and r.decode.tokens_per_s_per_user < 0.55 * _half(r).decode.tokens_per_s_per_user
+    ),
+)
+
+STORY: tuple[StoryPreset, ...] = (
+    TINY_CALCULATION,
+    ONE_CHAT,
+    CLASS_OF_64,
+    LONG_BOOK,
+    BEFORE_GQA,
+    BIG_MODEL,
+    EXPERTS,
+    THREE_TERABYTES,
+    EIGHTY_GB,
+    BATCH_FOR_EVER,
+)
+
+
+def story_index(scenario: Scenario) -> int | None:
+    """Which step of the story a scenario is, counted from 0; None when it is none.
+
+    >>> story_index(Scenario(batch=1, context=128)), story_index(OPENING)
+    (0, None)
+    """
+    return next((i for i, step in enumerate(STORY) if step.scenario == scenario), None)
+
+
+# ---------------------------------------------------------------- for the lessons
+
+
 CLASS_OF_32 = Preset(
     slug="opening",
     title="A class of 32",
     notice="32 users with long contexts: the cache is larger than the weights.",
     scenario=OPENING,
-)
-BEFORE_GQA = Preset(
-    slug="before-gqa",
-    title="Before GQA",
-    notice="The same model with a KV head for every query head: the cache does not fit.",
-    scenario=Scenario(batch=32, kv_heads=32),
 )
 LLAMA_2 = Preset(
     slug="llama-2",
@@ -67,12 +360,6 @@ CROWDED = Preset(
     notice="So many long chats that a step is nearly all cache: fewer heads arrive as speed in full. It does not fit.",
     scenario=Scenario(batch=1024, context=8192),
 )
-LONG_BOOK = Preset(
-    slug="long-book",
-    title="One long book",
-    notice="A single user with a whole book: the cache alone passes the weights.",
-    scenario=Scenario(model="llama-3.1-8b", batch=1, context=131_072),
-)
 WINDOWED = Preset(
     slug="windowed",
     title="Gemma 3: windows",
@@ -91,29 +378,11 @@ HYBRID = Preset(
     notice="Three of four layers keep a constant state instead of a cache.",
     scenario=Scenario(model="qwen3-next-80b-a3b", gpu="h200-sxm", n_gpus=2, batch=32, context=65_536),
 )
-THREE_TERABYTES = Preset(
-    slug="three-terabytes",
-    title="Pope et al.: 3 TB of cache",
-    notice="A 540B multi-head model, batch 512: the cache is almost three times the weights, and it does not fit.",
-    scenario=Scenario(model="palm-540b-mha-pope", gpu="tpu-v4", n_gpus=64, split="layer", batch=512, context=2048),
-)
 EMPTY_CHATS = Preset(
     slug="empty-chats",
     title="Many users, empty chats",
     notice="Next to no cache: throughput rises with the batch until arithmetic sets the pace.",
     scenario=Scenario(batch=256, context=128),
-)
-BATCH_FOR_EVER = Preset(
-    slug="batch-for-ever",
-    title="Batch for ever",
-    notice="Near the asymptote another user only takes speed from the others. It does not fit.",
-    scenario=Scenario(batch=512, context=8192),
-)
-BIG_MODEL = Preset(
-    slug="big-model",
-    title="Llama 3 70B on four",
-    notice="Far more weights and not much more cache: batching pays for longer.",
-    scenario=Scenario(model="llama-3-70b", n_gpus=4, batch=16, context=4096),
 )
 LONG_PROMPT = Preset(
     slug="long-prompt",
@@ -144,18 +413,6 @@ BUSY_ARITHMETIC = Preset(
     title="Arithmetic at last",
     notice="A thousand empty chats: here decode itself is bound by arithmetic.",
     scenario=Scenario(batch=1024, context=128),
-)
-CLASS_OF_64 = Preset(
-    slug="class-of-64",
-    title="A class of 64, no reserve",
-    notice="It fits by less than one part in a hundred; raise the reserve and it does not.",
-    scenario=Scenario(batch=64, reserve=0),
-)
-EXPERTS = Preset(
-    slug="experts",
-    title="Mixtral 8x7B",
-    notice="Memory holds all experts, a step of one user reads two a layer.",
-    scenario=Scenario(model="mixtral-8x7b", n_gpus=2, batch=1, context=4096),
 )
 FOUR_BITS = Preset(
     slug="four-bits",
@@ -272,5 +529,3 @@ NO_DRAFT_MODEL = Preset(
     notice="The catalog holds no smaller model of this family.",
     scenario=Scenario(model="phi-4", batch=1, context=4096),
 )
-
-PRESETS: tuple[Preset, ...] = (CLASS_OF_32, TINY_CALCULATION, CLASS_OF_64, LONG_BOOK, BEFORE_GQA)

@@ -123,6 +123,7 @@ def model_rows() -> Rowset:
         "native format",
         "source",
         "source of the count",
+        "confidence",
         "recalled fields",
         "notes",
     )
@@ -145,6 +146,7 @@ def model_rows() -> Rowset:
                 m.native_format,
                 m.source,
                 m.source_params,
+                m.confidence,
                 ", ".join(m.recalled_fields),
                 m.notes,
             )

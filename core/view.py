@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from core.catalog import models
 from core.custom import CUSTOM, OWN_GPU_KEYS, OWN_KEYS, OWN_MODEL_KEY, gpu_query, pack, read_gpu, unpack
@@ -27,6 +27,8 @@ NUMBERS: dict[str, tuple[int, int, int]] = {
     "spread": (0, 150, 60),  # spread of the lengths, percent of a logarithm
     "seed": (1, 999, 1),  # which draw of lengths
 }
+Look = Literal["page", "lecture"]
+LOOKS: tuple[Look, ...] = get_args(Look)
 AUTO = "auto"
 NO_DRAFT = "none"
 
@@ -40,6 +42,7 @@ class View:
 
     scenario: Scenario
     unit: Unit = "GB"
+    view: Look = "page"  # or as projected in a lecture hall
     reveal: bool = False
     draft: str = AUTO  # slug of the draft model, the smallest there is, or none
     output: int = NUMBERS["output"][2]
@@ -60,6 +63,11 @@ class View:
         if s.gpu_key == CUSTOM and self.own_gpu != s.gpu_spec:
             object.__setattr__(self, "own_gpu", s.gpu_spec)
         object.__setattr__(self, "pins", linkable(self.pins, self.own_model, self.own_gpu)[:PINS_MAX])
+
+    @property
+    def is_lecture(self) -> bool:
+        """Whether the page is laid out for a projector."""
+        return self.view == "lecture"
 
     @property
     def accepted(self) -> float:
@@ -84,7 +92,7 @@ class View:
         >>> View(Scenario()).to_query()["unit"]
         'GB'
         """
-        own = {"unit": self.unit, "reveal": "1" if self.reveal else "0", "draft": self.draft}
+        own = {"unit": self.unit, "view": self.view, "reveal": "1" if self.reveal else "0", "draft": self.draft}
         return {
             **self.scenario.to_query(),
             **own,
@@ -122,6 +130,7 @@ class View:
         view = View(
             scenario,
             "GiB" if unit == "GiB" else "GB",
+            "lecture" if read.choice("view", LOOKS, default.view) == "lecture" else "page",
             read.flag("reveal", default.reveal),
             read.choice("draft", drafts, default.draft, f"{AUTO}, {NO_DRAFT} or the slug of a model in the catalog"),
             own_model=own_model,

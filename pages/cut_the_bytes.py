@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, pinned_view, told
 from core.derivation import waterfall_derivations
 from core.exact import levers
 from core.levers import waterfall
@@ -20,9 +21,13 @@ lesson.predict(view, plan)
 
 fall = waterfall(view_plan(view))
 summary = levers_summary(fall, view.unit)
-figures = (charts.waterfall_figure(fall, view.unit), charts.lever_memory_figure(fall, view.unit))
-blocks.side_by_side(figures, key="waterfall", alt=" ".join(summary), widths=(3, 2))
+change, pin = changed(view), pinned_view(view)
+before = waterfall(view_plan(pin), [step.lever for step in fall.steps]) if pin else None
+figures = (charts.waterfall_figure(fall, view.unit, before), charts.lever_memory_figure(fall, view.unit, before))
+blocks.side_by_side(figures, key="waterfall", alt=told(" ".join(summary), change), widths=(3, 2))
+blocks.pinned(view, change)
 blocks.sentences(summary)
+lesson.fold(view, plan, waterfall_derivations(fall, view.unit))
 st.caption(
     "Start: one user, multi-head attention, 16 bits, every expert read, one token a pass. A lever that you have not "
     "pulled is shown with a usual setting, named beside its bar."

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, told
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
 from core.exact import cache_formats, weight_formats
@@ -21,16 +22,20 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 summary = bits_summary(result, view.unit)
-figures = (charts.formats_figure(result, view.unit), charts.cache_formats_figure(result, view.unit))
-blocks.side_by_side(figures, key="formats", alt=" ".join(summary), widths=(2, 1))
+change = changed(view)
+before = change.before if change else None
+figures = (charts.formats_figure(result, view.unit, before), charts.cache_formats_figure(result, view.unit, before))
+blocks.side_by_side(figures, key="formats", alt=told(" ".join(summary), change), widths=(2, 1), lecture_px=charts.TALL)
 blocks.legend(charts.PARTS_KEY)
+blocks.pinned(view, change)
 blocks.sentences(summary)
+sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
+lesson.fold(view, plan, sums, ("kv_cache", "memory_s", "system"))
 blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
 lesson.presets(plan)
 
 st.header("The arithmetic", anchor=False)
 wanted = ("weights", "kv_cache", "max_batch", "memory_s", "system")
-sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
 blocks.arithmetic([d for d in sums if d.key in wanted])
 blocks.table(*component_rows(view.scenario, view.unit))
 

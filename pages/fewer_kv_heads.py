@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, paired, told
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
 from core.exact import heads, layer_kinds
@@ -26,16 +27,19 @@ result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 variants = kv_variants(view.scenario)
 summary = heads_summary(variants, view.unit)
-blocks.side_by_side(charts.kv_variants_figures(variants, view.unit), key="variants", alt=summary)
+change = changed(view)
+pairs = paired(variants, view.scenario, change.before.scenario) if change else ()
+blocks.side_by_side(charts.kv_variants_figures(variants, view.unit, pairs), key="variants", alt=told(summary, change))
+blocks.pinned(view, change)
 blocks.sentences([summary])
+sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
+lesson.fold(view, plan, sums, ("kv_cache", "step_s", "system"))
 blocks.sentences([*said.memory, *said.cautions], small=True)
 lesson.presets(plan)
 
 st.header("The arithmetic", anchor=False)
 wanted = ("weights", "kv_cache", "max_batch", "step_s", "system")
-blocks.arithmetic(
-    [d for d in memory_derivations(result, view.unit) + speed_derivations(result, view.unit) if d.key in wanted]
-)
+blocks.arithmetic([d for d in sums if d.key in wanted])
 blocks.table(*variant_rows(variants, view.unit))
 blocks.csv_of(partial(heads, variants), name="kv-heads")
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, told
 from core.derivation import speed_derivations
 from core.evaluate import evaluate
 from core.exact import users_curve
@@ -19,14 +20,20 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 summary = users_summary(result)
-blocks.chart(charts.users_figure(result), key="users_curve", alt=" ".join((*said.speed, *summary)))
+change = changed(view)
+before = change.before if change else None
+words = told(" ".join((*said.speed, *summary)), change)
+blocks.chart(charts.users_figure(result, before), key="users_curve", alt=words, lecture_px=charts.HIGH)
+sums = speed_derivations(result, view.unit)
+blocks.pinned(view, change)
 blocks.sentences([*said.speed, *summary])
-blocks.chart(charts.step_figure(result), key="step", alt=f"What fills a step: {said.speed[0]}")
+lesson.fold(view, plan, sums, ("step_s", "per_user", "system"))
+blocks.chart(charts.step_figure(result, before), key="step", alt=told(f"What fills a step: {said.speed[0]}", change))
 blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
 lesson.presets(plan)
 
 st.header("The arithmetic", anchor=False)
-blocks.arithmetic(speed_derivations(result, view.unit))
+blocks.arithmetic(sums)
 blocks.table(*batch_rows(view.scenario))
 blocks.csv_of(partial(users_curve, view.scenario), name="users")
 lesson.close(view, plan)

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, pinned_view, told
 from core.derivation import paging_derivations
 from core.exact import pool_requests, pool_shares
 from core.pool import pool
@@ -18,14 +19,23 @@ lesson.control_row(view, *shown, extra=extra)
 lesson.predict(view, plan)
 
 found = pool(view)
+change, pin = changed(view), pinned_view(view)
 if found is None:
     blocks.sentences([plan.prediction.nothing(view)])
+    lesson.fold(view, plan, [])
+    blocks.pinned(view, change)
 else:
     summary = pool_summary(found)
-    blocks.side_by_side(charts.pool_figures(found), key="pool", alt=" ".join(summary))
+    before = pool(pin) if pin else None
+    blocks.side_by_side(
+        charts.pool_figures(found, before), key="pool", alt=told(" ".join(summary), change), lecture_px=charts.LOW
+    )
     blocks.legend(charts.POOL_KEY)
-    blocks.chart(charts.shares_figure(found), key="shares", alt=summary[0])
+    if not view.is_lecture:
+        blocks.chart(charts.shares_figure(found, before), key="shares", alt=told(summary[0], change))
+    blocks.pinned(view, change)
     blocks.sentences(summary)
+    lesson.fold(view, plan, paging_derivations(found))
     st.caption(f"Dashed: where systems that reserve were measured ({RESERVED_USE_SOURCE}).")
 lesson.presets(plan)
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, drafted, pinned_view, told
 from core.derivation import speculation_derivations
 from core.drafting import speculate
 from core.exact import by_draft_length, by_users
@@ -19,15 +20,21 @@ lesson.control_row(view, *shown, extra=extra)
 lesson.predict(view, plan)
 
 draft = view.draft_model
+change = changed(view)
 if draft is None:
     blocks.sentences([plan.prediction.nothing(view)])
+    lesson.fold(view, plan, [])
+    blocks.pinned(view, change)
     lesson.presets(plan)
 else:
     found = speculate(view.scenario, draft, draft_length=view.draft_length, acceptance=view.accepted)
     summary = speculation_summary(found, view.unit)
-    figures = (charts.expected_tokens_figure(found), *charts.speed_up_figures(view.scenario, draft, found))
-    blocks.side_by_side(figures, key="speculation", alt=" ".join(summary))
+    before = drafted(pinned_view(view))
+    figures = (charts.expected_tokens_figure(found), *charts.speed_up_figures(view.scenario, draft, found, before))
+    blocks.side_by_side(figures, key="speculation", alt=told(" ".join(summary), change))
+    blocks.pinned(view, change)
     blocks.sentences([f"{draft.name} drafts for {view.scenario.released_model.name}.", *summary])
+    lesson.fold(view, plan, speculation_derivations(found))
     lesson.presets(plan)
     st.header("The arithmetic", anchor=False)
     blocks.arithmetic(speculation_derivations(found))

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.changes import changed, told
 from core.derivation import intensity_derivations, prefill_derivations, speed_derivations
 from core.evaluate import evaluate, request
 from core.exact import phases
@@ -19,20 +20,26 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 asked = request(view.scenario, view.output)
 said, whole = phases_summary(result), request_summary(view.scenario, asked)
-blocks.chart(charts.roofline_figure(result), key="roofline", alt=" ".join(said))
+change = changed(view)
+before = change.before if change else None
+asked_before = request(before.scenario, view.output) if before else None
+blocks.chart(charts.roofline_figure(result, before), key="roofline", alt=told(" ".join(said), change))
+blocks.pinned(view, change)
 blocks.sentences(said)
-blocks.chart(charts.phases_figure(result), key="phases", alt=whole[0])
-blocks.chart(charts.request_figure(asked), key="request", alt=whole[-1])
+prefill_sums, decode_sums = prefill_derivations(result), speed_derivations(result, view.unit)
+lesson.fold(view, plan, [*prefill_sums, *decode_sums], ("ttft_s", "memory_s", "compute_s"))
+blocks.chart(charts.phases_figure(result, before), key="phases", alt=told(whole[0], change))
+blocks.chart(charts.request_figure(asked, asked_before), key="request", alt=told(whole[-1], change))
 blocks.sentences(whole)
 blocks.sentences(verdict(result, view.unit).cautions, small=True)
 lesson.presets(plan)
 
 st.header("The arithmetic", anchor=False)
-steps = [d for d in speed_derivations(result, view.unit) if d.key in ("memory_s", "compute_s", "step_s")]
+steps = [d for d in decode_sums if d.key in ("memory_s", "compute_s", "step_s")]
 prefill, decode = st.columns(2)
 with prefill:
     st.subheader("Prefill", anchor=False)
-    blocks.arithmetic(prefill_derivations(result))
+    blocks.arithmetic(prefill_sums)
 with decode:
     st.subheader("Decode", anchor=False)
     blocks.arithmetic(steps + intensity_derivations(result))

@@ -10,15 +10,17 @@ from functools import partial
 import pandas
 import streamlit as st
 
+from core.changes import SAME, Change, baseline
 from core.derivation import Derivation
 from core.evaluate import Result, evaluate
 from core.lessons import Reading
+from core.pins import PINS_MAX
 from core.presets import Preset
 from core.report import Rowset
 from core.takeaway import can_be_linked, command_line, json_text, notebook_lines, vllm_flags
-from core.verdict import Verdict
+from core.verdict import Verdict, setting
 from core.view import View
-from ui import charts, shell
+from ui import charts, keys, pins, shell
 from ui.figure import ReadyFigure
 from ui.text import escaped, plain
 
@@ -29,21 +31,32 @@ SVG, PNG = "SVG", "PNG"
 IMAGES: dict[str, dict[str, object]] = {SVG: {"format": "svg"}, PNG: {"format": "png", "scale": 2}}
 
 
-def chart(figure: charts.Figure, *, key: str, alt: str) -> None:
-    """A picture: its own colours, a stable key, its result as alt text, and a button that saves it under its key."""
+def chart(figure: charts.Figure, *, key: str, alt: str, lecture_px: int | None = charts.MIDDLE) -> None:
+    """A picture: its own colours, a stable key, its result as alt text, and a button that saves it under its key.
+
+    In lecture view it is enlarged, to `lecture_px` CSS pixels of height; None: it is large already.
+    """
+    view = shell.current()
+    if lecture_px is not None and view.is_lecture:
+        figure = charts.enlarged(figure, lecture_px - (charts.SENTENCE if view.pins else 0))
     save = IMAGES[st.session_state.get("images") or SVG] | {"filename": key.replace("_", "-")}
     config = charts.CONFIG | {"toImageButtonOptions": save}
     st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=config)
 
 
 def side_by_side(
-    figures: Sequence[charts.Figure], *, key: str, alt: str, widths: Sequence[float] | None = None
+    figures: Sequence[charts.Figure],
+    *,
+    key: str,
+    alt: str,
+    widths: Sequence[float] | None = None,
+    lecture_px: int = charts.MIDDLE,
 ) -> None:
     """Pictures in one row, beneath each other on a phone. The first carries the words, the others a reference to it."""
     for number, (column, figure) in enumerate(zip(st.columns(widths or len(figures)), figures, strict=True)):
         with column:
             title = figure["layout"]["annotations"][0]["text"].removeprefix("<b>").removesuffix("</b>")
-            chart(figure, key=f"{key}_{number}", alt=f"{title}. {alt}")
+            chart(figure, key=f"{key}_{number}", alt=f"{title}. {alt}", lecture_px=lecture_px)
 
 
 def verdict(said: Verdict) -> None:
@@ -52,20 +65,88 @@ def verdict(said: Verdict) -> None:
     st.html(f'<div class="verdict" role="status"><strong>{escaped(said.headline)}</strong> {body}</div>')
 
 
+def pinned(view: View, change: Change | None) -> None:
+    """What changed against the pin and by what factor, as one sentence; nothing without a pin."""
+    if view.pins:
+        words = escaped(SAME)
+        if change:
+            words = f"<b>{escaped(change.what)}:</b> {escaped(change.figures(brief=view.is_lecture))}"
+        st.html(f'<div role="status" style="line-height: 1.3">{words}</div>')
+
+
+def pin_row(view: View) -> None:
+    """The button that pins the present scenario, unless it is the last pin already, and the one that unpins that."""
+    is_pinned = bool(view.pins) and baseline(view) is None
+    if not is_pinned:
+        st.button(
+            "Pin this scenario",
+            key="pin",
+            type="tertiary",
+            icon=":material/keep:",
+            shortcut=keys.of("pin"),
+            on_click=pins.pin_last,
+            args=(view.scenario,),
+            help="The pictures then show it thin or dashed beside whatever you change to, and so does the link. "
+            f"There is room for {PINS_MAX}, of which they show the last; one more takes the last one's place.",
+        )
+    if view.pins:
+        st.button(
+            "Unpin",
+            key="unpin",
+            type="tertiary",
+            icon=":material/keep_off:",
+            shortcut=keys.of("pin") if is_pinned else None,
+            on_click=pins.unpin,
+            args=(len(view.pins) - 1,),
+            help=f"Take the last pin away: {plain(setting(view.pins[-1]))}",
+        )
+    st.button(
+        "Reset",
+        key="reset",
+        icon=":material/restart_alt:",
+        shortcut=keys.of("reset"),
+        on_click=shell.reset,
+        help="Back to the scenario that the app opens with; pins and your own model and GPU stay.",
+    )
+
+
 def sentences(lines: Sequence[str], *, small: bool = False) -> None:
-    """Sentences as one paragraph of plain text."""
+    """Sentences as one paragraph of plain text; projected, only the first that fill two lines."""
+    if shell.current().is_lecture:
+        lines = [said for n, said in enumerate(lines) if not n or len(" ".join(lines[: n + 1])) <= charts.TWO_LINES]
     if lines:
         (st.caption if small else st.markdown)(plain(" ".join(lines)))
 
 
-def key_figures(derivations: Sequence[Derivation]) -> None:
-    """The figures of a page, large, each with its numbers."""
+def key_figures(derivations: Sequence[Derivation], *, strip: bool = False) -> None:
+    """The figures of a page, large, each with its numbers; beneath each other or side by side."""
     rows = "".join(
-        f"<div><span>{escaped(d.title)}</span><b>{escaped(d.result.text)}</b>"
+        f"<div><span>{escaped(d.title)}</span><b>{escaped(d.result.text.rpartition(' = ')[2])}</b>"
         f"<span>{escaped(d.expression.render('numbers'))}</span></div>"
         for d in derivations
     )
-    st.html(f'<div class="figures">{rows}</div>')
+    st.html(f'<div class="figures{" strip" if strip else ""}">{rows}</div>')
+
+
+def fold(
+    view: View,
+    derivations: Sequence[Derivation],
+    picked: Sequence[str] = (),
+    scenarios: Callable[[], None] | None = None,
+) -> None:
+    """In lecture view the page ends here, with the arithmetic of up to three figures in large print.
+
+    `picked` names the derivations; without it the first three are shown. The page's scenarios, pin and reset stay
+    within reach of their keys: their buttons are out of sight until the keyboard comes to them.
+    """
+    if view.is_lecture:
+        found = {d.key: d for d in derivations}
+        key_figures([found[k] for k in picked if k in found] or list(derivations)[:3], strip=True)
+        with st.container(key="offstage", horizontal=True):
+            if scenarios is not None:
+                scenarios()
+            pin_row(view)
+        st.stop()
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> None:
@@ -170,11 +251,12 @@ def take_away(view: View, result: Result | None = None) -> None:
 
 
 def presets(choices: Sequence[Preset]) -> None:
-    """Buttons that open a scenario, each with what to notice."""
-    for preset in choices:
+    """Buttons that open a scenario, each with what to notice; the first ten have keys."""
+    for number, preset in enumerate(choices):
         st.button(
             preset.title,
             key=f"preset_{preset.slug}",
+            shortcut=keys.of_preset(number),
             on_click=shell.show_scenario,
             args=(preset.scenario,),
             help=preset.notice,

@@ -309,8 +309,10 @@ ALL: tuple[Control, ...] = (
 
 
 def row(view: View, *controls: Control, widths: Sequence[float] | None = None) -> None:
-    """Controls side by side."""
-    for column, control in zip(st.columns(widths or len(controls), vertical_alignment="bottom"), controls, strict=True):
+    """Controls side by side, two in a row on a phone."""
+    with st.container(key=f"row_{controls[0].__name__}"):
+        columns = st.columns(widths or len(controls), vertical_alignment="bottom")
+    for column, control in zip(columns, controls, strict=True):
         with column:
             control(view)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from core import lessons
+from core.derivation import Derivation
 from core.lessons import Lesson
 from core.misconceptions import MISCONCEPTIONS, Misconception
 from core.predict import Asked, ask
@@ -24,20 +26,29 @@ def open_lesson(slug: str) -> tuple[View, Lesson]:
 
 
 def control_row(view: View, *shown: Control, extra: Sequence[Control] = ()) -> None:
-    """A lesson's three controls, everything else under "More assumptions", and the unit."""
+    """A lesson's three controls, and unless projected everything else under "More assumptions", and the unit."""
+    if view.is_lecture:
+        shell.hide(["unit"])
+        controls.row(view, *shown)
+        return
     controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
 
 
 def predict(view: View, lesson: Lesson) -> None:
-    """What is looked at; the question, the claims, and once chosen (or with answers on) what the formulas say."""
-    st.caption(plain(setting(view.scenario)))
+    """What is looked at, with the pin; the question, the claims, and once chosen or with answers on, what is true."""
+    if view.is_lecture:
+        shell.hide(["reveal"])
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(plain(setting(view.scenario)))
+        blocks.pin_row(view)
     asked = ask(lesson.prediction, view)
     with st.container(border=True):
         if asked is None:
             st.markdown(plain(lesson.prediction.nothing(view)))
             return
         question, answer = st.columns([3, 4])
-        asked_of = hash(view.replace(unit=UNITS[0], reveal=False))
+        asked_of = hash(view.replace(unit=UNITS[0], reveal=False, view="page", pins=()))
         with question:
             # A new scenario is a new question, with a fresh radio: the answer to the old one says nothing about it.
             choice = st.radio(
@@ -66,6 +77,11 @@ def _reveal(asked: Asked, choice: str | None, view: View) -> None:
     st.markdown(f"{opening} **{plain(right)}**")
     blocks.table(asked.header, asked.rows)
     st.caption(plain(asked.why))
+
+
+def fold(view: View, lesson: Lesson, derivations: Sequence[Derivation], picked: Sequence[str] = ()) -> None:
+    """The end of the page in lecture view; see `blocks.fold`."""
+    blocks.fold(view, derivations, picked, partial(blocks.presets, lesson.presets))
 
 
 def presets(lesson: Lesson) -> None:

@@ -23,6 +23,13 @@ def pin(scenario: Scenario) -> None:
     shell.show(view.replace(pins=(*view.pins, scenario)))
 
 
+def pin_last(scenario: Scenario) -> None:
+    """Pin a scenario as the last, which the pictures show (a callback); with no room left, in place of the last."""
+    view = shell.current()
+    others = [held for held in view.pins if held != scenario][: PINS_MAX - 1]
+    shell.show(view.replace(pins=(*others, scenario)))
+
+
 def unpin(number: int) -> None:
     """Take the pin of this number away (a callback), counting from 0; none of that number is no error."""
     view = shell.current()

@@ -6,25 +6,29 @@ since Streamlit drops the keys of a page that is left. The URL is rewritten on e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import streamlit as st
 
 from core import lessons, presets
-from core.custom import CUSTOM
+from core.custom import CUSTOM, OWN_MODEL_KEY
 from core.scenario import RELEASED, Scenario
 from core.units import UNITS, integer
 from core.view import LINK_KEYS, VIEW_FIELDS, View
+from ui import keys, share
 from ui.text import plain
 
 OPENING = View(presets.OPENING)
 
 _VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES, _LIVE = "_view", "_page", "_query", "_touched", "_notes", "_live"
+_LABELS = "_labels"
 
 _CSS = """
 <style>
 [data-testid=stHeader] { height: 2.4rem; min-height: 2.4rem; background: transparent; }
+[data-testid=stHeader], [data-testid=stHeader] * { pointer-events: none; }
+[data-testid=stMainMenu], [data-testid=stMainMenu] *, [data-testid=stStatusWidget] * { pointer-events: auto; }
 .stMainBlockContainer { padding: .7rem 1.6rem 3rem; max-width: 1500px; }
 .stMainBlockContainer h1 { font-size: 1.75rem; padding: 0; }
 .stMainBlockContainer h2 { font-size: 1.4rem; padding: .8rem 0 .2rem; }
@@ -35,6 +39,8 @@ _CSS = """
 .js-plotly-plot .bartext-outside { fill: currentColor !important; }
 .verdict { font-size: 1.12rem; line-height: 1.4; }
 .verdict strong { font-size: 1.22rem; }
+.modebar-btn { min-width: 24px; min-height: 24px; }
+[data-testid=stMarkdownContainer] table { display: block; max-width: 100%; overflow-x: auto; }
 .figures { display: grid; gap: .45rem; }
 .figures div { border-left: 4px solid currentColor; padding: 0 0 0 .7rem; }
 .figures b { display: block; font-size: 1.5rem; line-height: 1.15; }
@@ -46,11 +52,46 @@ dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 .sums dd { overflow-wrap: anywhere; line-height: 1.4; }
 .sums dd.formula { font-size: .86rem; }
 .sums dd.numbers { font-variant-numeric: tabular-nums; }
+@media (min-width: 641px) { .st-key-bar { padding-right: 2.4rem; } }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 2.4rem .9rem 2rem; }
   .stMainBlockContainer h1 { font-size: 1.45rem; }
+  .st-key-keys { display: none; }
+  [class*=st-key-row_] [data-testid=stHorizontalBlock] { gap: .4rem; }
+  [class*=st-key-row_] [data-testid=stColumn] { min-width: calc(50% - .4rem); flex: 1 1 calc(50% - .4rem); }
 }
+.figures.strip { grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); }
+.st-key-offstage { position: fixed; left: 0; bottom: 0; background: var(--background, Canvas); }
+.st-key-offstage:not(:focus-within) { clip-path: inset(50%); height: 1px; overflow: hidden; }
+[data-testid=stDialog] img { max-height: min(62vh, 480px); }
 @media print { .js-plotly-plot, .stMainBlockContainer { color: #000 !important; } }
+</style>
+"""
+
+
+# A projector: everything is measured in rem, so the root carries the size; Streamlit's own header goes. A phone that
+# opens a link from the hall keeps its own size.
+_LECTURE_CSS = """
+<style>
+@media (min-width: 900px) {
+html { font-size: 24px; }
+[data-testid=stHeader] { display: none; }
+.stMainBlockContainer { padding: .3rem .8rem 0; max-width: none; }
+.st-key-bar { padding-right: 0; }
+.stMainBlockContainer h1 { font-size: 1.2rem; line-height: 1.15; }
+[data-testid=stVerticalBlock] { gap: .3rem; }
+[data-testid=stMarkdownContainer] { margin-bottom: 0; }
+[data-testid=stMarkdownContainer] p { margin-bottom: 0; line-height: 1.25; }
+.verdict { font-size: 1rem; line-height: 1.25; }
+.verdict strong { font-size: 1.35rem; }
+.figures b { font-size: 1.4rem; line-height: 1.1; }
+.figures span { font-size: .8rem; line-height: 1.15; display: block; }
+.st-key-bar button { min-height: 1.4rem; padding: 0 .35rem; }
+.st-key-bar button * { font-size: .72rem; }
+.st-key-bar, .st-key-bar [data-testid=stLayoutWrapper] { gap: .25rem; }
+.st-key-bar [data-testid=stPopover] button [data-testid=stIconMaterial] { display: none; }
+.modebar-container { display: none; }
+}
 </style>
 """
 
@@ -107,11 +148,16 @@ def seed(view: View) -> None:
     """Refill the widget keys from a view.
 
     A live widget's key is written only where it differs. The others are always written: a browser that builds a widget
-    anew (another page, an opened popover) shows a value only if this very run has set it.
+    anew (another page, an opened popover) shows a value only if this very run has set it. So does a menu whose chosen
+    option has another name: a second own model in the place of the first.
     """
     known = st.session_state.get(_LIVE, ())
+    own = {"model": view.own_model and view.own_model.label, "gpu": view.own_gpu and view.own_gpu.label}
+    before = st.session_state.get(_LABELS, own)
+    st.session_state[_LABELS] = own
     for key, value in widget_values(view).items():
-        if key not in known or st.session_state.get(key) != value:
+        renamed = own.get(key) != before.get(key)
+        if key not in known or renamed or st.session_state.get(key) != value:
             st.session_state[key] = value
 
 
@@ -131,6 +177,14 @@ def show(view: View, notes: tuple[str, ...] = ()) -> None:
 def show_scenario(scenario: Scenario) -> None:
     """`show` with the present unit."""
     show(current().replace(scenario=scenario))
+
+
+def reset() -> None:
+    """Back to the opening scenario (a callback); what is one's own stays, and so does the look of the page."""
+    view = current()
+    show(
+        OPENING.replace(own_model=view.own_model, own_gpu=view.own_gpu, pins=view.pins, unit=view.unit, view=view.view)
+    )
 
 
 def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple[View, list[str]]:
@@ -171,6 +225,19 @@ def _chosen(choice: str, own: Any, before: Any) -> Any:
     return before if own is None else own
 
 
+def _is_phone() -> bool:
+    """Whether a phone asks: a link from the hall shows it the whole page, not the projector's."""
+    agent = st.context.headers.get("User-Agent") or ""
+    return "Mobi" in agent or st.context.headers.get("Sec-CH-UA-Mobile") == "?1"
+
+
+def _default(query: Mapping[str, str]) -> View:
+    """What a link falls back on: the session's own model where the link only names it, being too long to hold it."""
+    held = current()
+    named = query.get("model") == CUSTOM and OWN_MODEL_KEY not in query
+    return held if named and held.scenario.model_key == CUSTOM else OPENING
+
+
 def load(page: str) -> View:
     """State and URL of this run; to be called before any widget is drawn."""
     state = st.session_state
@@ -179,7 +246,9 @@ def load(page: str) -> View:
     query = {key: link[key] for key in LINK_KEYS if key in link}
     notes: list[str] = state.pop(_NOTES, [])
     if state.get(_VIEW) is None or (query and query != state.get(_QUERY) and not touched):
-        view, notes = View.from_query(query, OPENING)
+        view, notes = View.from_query(query, _default(query))
+        if view.is_lecture and _is_phone():
+            view = view.replace(view="page")
         seed(view)
     else:
         if state.get(_PAGE) != page:
@@ -200,12 +269,49 @@ def open_page(slug: str) -> View:
     page = lessons.page(slug)
     st.set_page_config(page_title=page.question, page_icon=":material/memory:", layout="wide")
     st.html(_CSS)
-    title, links, _menu = st.columns([7, 2, 0.5], vertical_alignment="center")
+    title, bar = st.columns([1, 1], vertical_alignment="center")
     view = load(slug)
+    if view.is_lecture:
+        st.html(_LECTURE_CSS)
     with title:
         st.title(page.question, anchor=False)
-    with links, st.popover("Pages", width="stretch"):
-        for other in lessons.PAGES:
-            if other.slug != slug:
-                st.page_link(other.file, label=other.question, query_params=view.to_query())
+    with bar:
+        _bar(view, slug)
     return view
+
+
+def _bar(view: View, slug: str) -> None:
+    """Page before, next page, lecture view, share, keys, all pages."""
+    query = view.to_query()
+
+    def icon(name: str) -> str | None:  # large print leaves no room for icons
+        return None if view.is_lecture else f":material/{name}:"
+
+    place = [p.slug for p in lessons.PAGES].index(slug)
+    with st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall", key="bar"
+    ):
+        if place and st.button("Back", key="bar_previous", shortcut=keys.of("previous"), icon=icon("arrow_back")):
+            st.switch_page(lessons.PAGES[place - 1].file, query_params=query)
+        last = place + 1 == len(lessons.PAGES)
+        if not last and st.button("Next", key="bar_next", shortcut=keys.of("next"), icon=icon("arrow_forward")):
+            st.switch_page(lessons.PAGES[place + 1].file, query_params=query)
+        st.button(
+            "Page view" if view.is_lecture else "Lecture",
+            key="bar_lecture",
+            shortcut=keys.of("lecture"),
+            on_click=_turn_lecture,
+            icon=icon("co_present"),
+        )
+        if st.button("Share", key="bar_share", shortcut=keys.of("share"), on_click=touch, icon=icon("qr_code_2")):
+            share.dialog(view)
+        keys.panel()
+        with st.popover("Pages", key="pages"):
+            for other in lessons.PAGES:
+                if other.slug != slug:
+                    st.page_link(other.file, label=other.question, query_params=query)
+
+
+def _turn_lecture() -> None:
+    view = current()
+    show(view.replace(view="page" if view.is_lecture else "lecture"))

@@ -195,7 +195,7 @@ def test_a_link_fills_every_control(tab: Explorer) -> None:
 def test_tab_reaches_the_controls_in_reading_order(tab: Explorer) -> None:
     tab.open(SHORT)
     wanted = ["Pages", "Model", "GPU", "GPUs", "More assumptions", "GB", "Users (batch)", "Context length (tokens)"]
-    wanted += ["KV heads", *(preset.title for preset in presets.PRESETS), "Download as CSV"]
+    wanted += ["KV heads", *(f"{n} {step.title}" for n, step in enumerate(presets.STORY, start=1)), "Download as CSV"]
     reached: list[str] = []
     for _ in range(40):
         tab.page.keyboard.press("Tab")

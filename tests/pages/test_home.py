@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalog import gpus, models
-from core.presets import PRESETS, Preset
+from core.presets import STORY, StoryPreset, story_index
 from core.scenario import CACHE_NAMES, SPLITS, WEIGHT_NAMES, Scenario
 from core.view import View
 from tests import harness
@@ -139,13 +139,36 @@ def test_preset_tiny_calculation() -> None:
     assert "208.4 tokens/s" in text(at)
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.slug)
-def test_every_preset(preset: Preset) -> None:
+@pytest.mark.parametrize("preset", STORY, ids=lambda preset: preset.slug)
+def test_every_step_of_the_story(preset: StoryPreset) -> None:
     at = open_home(View(Scenario(model="gpt2-small", context=64), "GiB").to_query())
     at.button(key=f"preset_{preset.slug}").click().run()
     assert_sound(at)
     assert query(at) == View(preset.scenario, "GiB").to_query()
     assert not at.info
+    number = story_index(preset.scenario)
+    assert number is not None
+    assert f"**{number + 1}. {preset.title}**. {preset.line('GiB')}" in text(at)
+
+
+def test_the_line_of_a_step_stays_while_its_scenario_is_played_with() -> None:
+    at = open_home()
+    assert "each with one thing to notice" in text(at)
+    assert not any(step.line() in text(at) for step in STORY)
+    at = open_home(View(STORY[2].scenario).to_query())  # by its link as by its button
+    assert f"**3. {STORY[2].title}**. {STORY[2].line()}" in text(at)
+    at.select_slider(key="batch").set_value(128).run()
+    assert f"**3. {STORY[2].title}** (changed since; 3 brings it back). {STORY[2].line()}" in text(at)
+    at.button(key=f"preset_{STORY[2].slug}").click().run()
+    assert query(at)["batch"] == "64"
+    assert "changed since" not in text(at)
+
+
+def test_ten_steps_in_their_order() -> None:
+    labels = [
+        button.label.replace("\\", "") for button in open_home().button if (button.key or "").startswith("preset_")
+    ]
+    assert labels == [f"{number} {step.title}" for number, step in enumerate(STORY, start=1)]
 
 
 def test_a_smaller_model_clamps_and_says_so() -> None:

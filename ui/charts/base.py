@@ -165,6 +165,46 @@ def titled_layout(title: str, height: int, annotations: Sequence[dict[str, Any]]
     return layout(height=height, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
 
 
+PINNED = "pinned"
+# Within a row of height 1: the bar, and the pinned one beneath it.
+BAR_AT, BAR, THIN_AT, THIN = -0.14, 0.6, 0.3, 0.17
+
+
+def thin(trace: dict[str, Any]) -> dict[str, Any]:
+    """A bar as the pin's: the same colour and pattern; its numbers appear on pointing at it."""
+    return trace | {
+        "name": f"{PINNED}: {trace['name']}",
+        "textposition": "none",
+        "hovertemplate": f"{PINNED}: %{{text}}<extra></extra>",
+    }
+
+
+def two_rows(
+    bars: Sequence[dict[str, Any]],
+    pinned: Sequence[dict[str, Any]],
+    rows: Sequence[str],
+    labelled: Sequence[int],
+    show_rows: bool = True,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Bars and beneath each the pinned one, and their axis, which says "pinned" at the rows labelled."""
+    place = {row: number for number, row in enumerate(rows)}
+
+    def put(trace: dict[str, Any], at: float, width: float) -> dict[str, Any]:
+        return trace | {"y": [place[row] + at for row in trace["y"]], "width": width}
+
+    data = [put(trace, BAR_AT, BAR) for trace in bars]
+    data += [put(thin(trace), THIN_AT, THIN) for trace in pinned]
+    ticks = [(number + BAR_AT, row) for number, row in enumerate(rows) if show_rows]
+    ticks += [(number + THIN_AT, f"<i>{PINNED}</i>") for number in labelled]
+    y_axis = axis(
+        range=[len(rows) - 0.5, -0.5],
+        showgrid=False,
+        tickvals=[at for at, _ in ticks],
+        ticktext=[text for _, text in ticks],
+    )
+    return data, y_axis
+
+
 @dataclass(frozen=True)
 class Panel:
     """One picture of horizontal bars, to stand alone or beside others that share its rows."""
@@ -173,21 +213,31 @@ class Panel:
     traces: Sequence[dict[str, Any]]
     x_axis: dict[str, Any]
     shapes: Sequence[dict[str, Any]] = ()
+    pinned: Sequence[dict[str, Any]] = ()  # bars of the pinned scenario, drawn thin beneath the others
 
 
 GAP = 0.06
 
 
-def rows_figure(panels: Sequence[Panel], height: int) -> Figure:
-    """Panels side by side over the same rows. Few of them: a phone shows all it is given in its width."""
+def rows_figure(
+    panels: Sequence[Panel], height: int, rows: Sequence[str] = (), pinned_at: Sequence[int] = ()
+) -> Figure:
+    """Panels side by side over the same rows. Few of them: a phone shows all it is given in its width.
+
+    With pinned bars, `rows` names all rows and `pinned_at` numbers those that say "pinned".
+    """
     width = (1 - GAP * (len(panels) - 1)) / len(panels)
     data: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(len(panels))]
+    y_axis = axis(autorange="reversed", showgrid=False, type="category")
     for number, (panel, domain) in enumerate(zip(panels, domains, strict=True)):
         name = f"x{number + 1}" if number else "x"
-        data += [trace | {"xaxis": name, "yaxis": "y"} for trace in panel.traces]
+        traces = panel.traces
+        if rows:
+            traces, y_axis = two_rows(traces, panel.pinned, rows, pinned_at)
+        data += [trace | {"xaxis": name, "yaxis": "y"} for trace in traces]
         shapes += [shape | {"xref": name} for shape in panel.shapes]
         axes[f"xaxis{name[1:]}"] = panel.x_axis | {"domain": list(domain), "anchor": "y"}
     return {
@@ -200,7 +250,7 @@ def rows_figure(panels: Sequence[Panel], height: int) -> Figure:
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 3},
             annotations=panel_titles([panel.title for panel in panels], domains),
             shapes=shapes,
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+            yaxis=y_axis,
             **axes,
         ),
     }

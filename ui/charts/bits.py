@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from core.evaluate import Result, evaluate
 from core.formats import CACHE_FORMATS, WEIGHT_FORMATS
 from core.report import weight_parts
+from core.scenario import Scenario
 from core.units import Unit, format_bytes, in_unit
 from ui import palette
 from ui.charts.base import Figure, Panel, axis, bars, rows_figure
 
-HEIGHT = 360
+HEIGHT, PINNED_HEIGHT = 360, 464
+Sizes = TypeVar("Sizes")
 
 # (what, components, fill, pattern): what takes the format first, then what stays wide.
 PARTS: tuple[tuple[str, tuple[str, ...], str, str | None], ...] = (
@@ -26,29 +29,65 @@ PARTS: tuple[tuple[str, tuple[str, ...], str, str | None], ...] = (
 PARTS_KEY = tuple((fill, words) for words, _, fill, _ in PARTS)
 
 
-def formats_figure(result: Result, unit: Unit) -> Figure:
-    """Weights by component in each weight format; the one in use is bold."""
+def formats_figure(result: Result, unit: Unit, before: Result | None = None) -> Figure:
+    """Weights by component in each weight format; the one in use is bold.
+
+    The pinned scenario's weights are thin: in every format where they differ, else in its own alone.
+    """
     s = result.scenario
     rows = [f"<b>{name}</b>" if name == s.weight_format else name for name in WEIGHT_FORMATS]
-    by_format = [weight_parts(s, name) for name in WEIGHT_FORMATS]
-    traces: list[dict[str, Any]] = []
+    by_format = {row: weight_parts(s, name) for row, name in zip(rows, WEIGHT_FORMATS, strict=True)}
+    thin: dict[str, dict[str, int]] = {}
+    at: list[int] = []
+    if before:
+        thin, at = _pinned(rows, by_format, tuple(WEIGHT_FORMATS), before.scenario.weight_format,
+                           lambda name: weight_parts(before.scenario, name))  # fmt: skip
+    widest = max(in_unit(sum(parts.values()), unit) for parts in (*by_format.values(), *thin.values()))
+    x_axis = axis(range=[0, widest * 1.03], ticksuffix=f" {unit}", nticks=6)
+    panel = Panel("weights by format", _weight_bars(by_format, unit), x_axis, pinned=_weight_bars(thin, unit))
+    return rows_figure((panel,), PINNED_HEIGHT if before else HEIGHT, rows if before else (), at)
+
+
+def _weight_bars(by_row: Mapping[str, Mapping[str, int]], unit: Unit) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     for name, components, fill, pattern in PARTS:
-        sizes = [sum(parts.get(c, 0) for c in components) for parts in by_format]
+        sizes = [sum(parts.get(c, 0) for c in components) for parts in by_row.values()]
         if any(sizes):
             text = [f"{name} {format_bytes(size, unit)}" if size else "" for size in sizes]
-            traces.append(bars(name, [in_unit(size, unit) for size in sizes], rows, text, fill, pattern=pattern))
-    widest = max(in_unit(sum(parts.values()), unit) for parts in by_format)
-    x_axis = axis(range=[0, widest * 1.03], ticksuffix=f" {unit}", nticks=6)
-    return rows_figure((Panel("weights by format", traces, x_axis),), HEIGHT)
+            widths = [in_unit(size, unit) for size in sizes]
+            found.append(bars(name, widths, list(by_row), text, fill, pattern=pattern))
+    return found
 
 
-def cache_formats_figure(result: Result, unit: Unit) -> Figure:
-    """The cache in each cache format; the one in use is bold."""
+def _pinned(
+    rows: Sequence[str], drawn: Mapping[str, Sizes], names: Sequence[str], own: str, of: Callable[[str], Sizes]
+) -> tuple[dict[str, Sizes], list[int]]:
+    """The pin's sizes by row, all rows or where all are the same its own, and the number of that row."""
+    found = {row: of(name) for row, name in zip(rows, names, strict=True)}
+    at = names.index(own)
+    return ({rows[at]: found[rows[at]]} if found == drawn else found), [at]
+
+
+def cache_formats_figure(result: Result, unit: Unit, before: Result | None = None) -> Figure:
+    """The cache in each cache format; the one in use is bold, and the pinned scenario's as with the weights."""
     s = result.scenario
     rows = [f"<b>{name}</b>" if name == s.cache_format else name for name in CACHE_FORMATS]
-    caches = [evaluate(s.replace(cache_format=name)).memory.kv_bytes for name in CACHE_FORMATS]
-    sizes = [in_unit(size, unit) for size in caches]
-    text = [format_bytes(size, unit) for size in caches]
-    trace = bars("KV cache", sizes, rows, text, palette.CACHE, pattern="/")
-    x_axis = axis(range=[0, max(sizes) * 1.03], ticksuffix=f" {unit}", nticks=4)
-    return rows_figure((Panel("cache by format", [trace], x_axis),), HEIGHT)
+
+    def cache(of: Scenario, name: str) -> int:
+        return evaluate(of.replace(cache_format=name)).memory.kv_bytes
+
+    def traces(sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+        text = [format_bytes(size, unit) for size in sizes.values()]
+        widths = [in_unit(size, unit) for size in sizes.values()]
+        return [bars("KV cache", widths, list(sizes), text, palette.CACHE, pattern="/")]
+
+    caches = {row: cache(s, name) for row, name in zip(rows, CACHE_FORMATS, strict=True)}
+    thin: dict[str, int] = {}
+    at: list[int] = []
+    if before:
+        thin, at = _pinned(rows, caches, tuple(CACHE_FORMATS), before.scenario.cache_format,
+                           lambda name: cache(before.scenario, name))  # fmt: skip
+    widest = in_unit(max(*caches.values(), *thin.values()), unit)
+    x_axis = axis(range=[0, widest * 1.03], ticksuffix=f" {unit}", nticks=4)
+    panel = Panel("cache by format", traces(caches), x_axis, pinned=traces(thin) if before else ())
+    return rows_figure((panel,), PINNED_HEIGHT if before else HEIGHT, rows if before else (), at)

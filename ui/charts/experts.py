@@ -8,15 +8,12 @@ from typing import Any
 from core.evaluate import Result, all_experts_step, decode_sweep
 from core.units import format_rate, significant
 from ui import palette
-from ui.charts.base import Figure, axis, dot, line, note, rule, titled_layout
-from ui.charts.home import USER_HOVER, batch_axis, batch_grid, decades, memory_edge
+from ui.charts import pinned
+from ui.charts.base import PINNED, Figure, axis, dot, line, note, rule, titled_layout
+from ui.charts.home import USER_HOVER, batch_axis, both_batches, decades, memory_edge
 
 _HOVER = "%{x:,} users: %{y:,.2f} experts<extra>%{fullData.name}</extra>"
 HEIGHT = 320
-
-
-def _grid(result: Result) -> list[int]:
-    return sorted({*batch_grid(result.scenario.batch), result.scenario.batch})
 
 
 def _beside(result: Result, x_range: list[float]) -> dict[str, Any]:
@@ -24,16 +21,18 @@ def _beside(result: Result, x_range: list[float]) -> dict[str, Any]:
     return {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
 
 
-def experts_figure(result: Result) -> Figure:
-    """Experts touched a layer against users: least, expected, most and all there are."""
+def experts_figure(result: Result, before: Result | None = None) -> Figure:
+    """Experts touched a layer against users: least, expected, most and all there are; a dense pin has none."""
     s, moe, expected = result.scenario, result.scenario.released_model.moe, result.decode.expected
     if moe is None or expected is None:
         raise ValueError(f"{s.released_model.name} has no experts to draw")
-    batches = _grid(result)
+    batches = both_batches(result, before)
     x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
     touched = expected.experts_touched or 0.0
-    curve = [step.expected.experts_touched or 0.0 for step in decode_sweep(s, batches) if step.expected]
+    moe_then = before.scenario.released_model.moe if before else None
+    then, touched_then = _expected_touched(before, batches)
+    curve, _ = _expected_touched(result, batches)
     most = [float(min(moe.n_experts, moe.n_active * b)) for b in batches]
     least = [float(moe.n_active)] * len(batches)
     annotations = [
@@ -42,8 +41,15 @@ def experts_figure(result: Result) -> Figure:
         note(math.log10(s.batch), touched, f"<b>{significant(touched)}</b> expected", yshift=-16)
         | _beside(result, x_range),
     ]
-    return {
+    pins: list[dict[str, Any]] = []
+    if before and then:
+        pins = [
+            pinned.ghost("expected", batches, then, palette.SYSTEM, hovertemplate=_HOVER),
+            pinned.ring("expected", before.scenario.batch, touched_then, palette.SYSTEM),
+        ]
+    figure: Figure = {
         "data": [
+            *pins,
             line("most, no two alike", batches, most, palette.USER, "dash", hovertemplate=_HOVER),
             line("expected", batches, curve, palette.SYSTEM, hovertemplate=_HOVER),
             line("least, all alike", batches, least, palette.WEIGHTS, hovertemplate=_HOVER),
@@ -55,17 +61,30 @@ def experts_figure(result: Result) -> Figure:
             annotations=annotations,
             shapes=[rule("y", moe.n_experts, "dot")],
             xaxis=x_axis,
-            yaxis=axis(range=[0, moe.n_experts * 1.12]),
+            yaxis=axis(range=[0, max(moe.n_experts, moe_then.n_experts if moe_then else 0) * 1.12]),
         ),
     }
+    if before and then:
+        label = f"{PINNED} {significant(touched_then)}"
+        pinned.Canvas(figure, pinned.HALF).label(before.scenario.batch, touched_then, label)
+    return figure
 
 
-def experts_ceiling_figure(result: Result) -> Figure:
-    """The ceiling as a band: least experts (the bound), expected, every expert read."""
+def _expected_touched(result: Result | None, batches: list[int]) -> tuple[list[float], float]:
+    """The curve of experts expected, and its value at the result's own batch; nothing for a dense model."""
+    if result is None or result.decode.expected is None:
+        return [], 0.0
+    steps = decode_sweep(result.scenario, batches)
+    curve = [step.expected.experts_touched or 0.0 for step in steps if step.expected]
+    return curve, result.decode.expected.experts_touched or 0.0
+
+
+def experts_ceiling_figure(result: Result, before: Result | None = None) -> Figure:
+    """The ceiling as a band: least experts (the bound), expected, every expert read; the pin's at those expected."""
     s, expected = result.scenario, result.decode.expected
     if expected is None:
         raise ValueError(f"{s.released_model.name} has no experts to draw")
-    batches = _grid(result)
+    batches = both_batches(result, before)
     steps = decode_sweep(s, batches)
     upper = [step.tokens_per_s for step in steps]
     middle = [step.expected.tokens_per_s for step in steps if step.expected]
@@ -79,6 +98,15 @@ def experts_ceiling_figure(result: Result) -> Figure:
         line("expected experts", batches, middle, palette.SYSTEM, hovertemplate=USER_HOVER),
         dot("you are here", s.batch, expected.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
     ]
+    speeds = [*lower, *upper]
+    here = (before.decode.expected or before.decode) if before else None
+    if before and here:
+        then = [(step.expected or step).tokens_per_s for step in decode_sweep(before.scenario, batches)]
+        speeds += then
+        data[:0] = [
+            pinned.ghost("expected experts", batches, then, palette.SYSTEM, hovertemplate=USER_HOVER),
+            pinned.ring("expected experts", here.batch, here.tokens_per_s, palette.SYSTEM),
+        ]
     middle_x = batches[len(batches) // 2]
     annotations = [
         note(math.log10(s.batch), math.log10(expected.tokens_per_s), f"<b>{format_rate(expected.tokens_per_s)}</b>",
@@ -93,7 +121,7 @@ def experts_ceiling_figure(result: Result) -> Figure:
         more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
         shapes += more[1:]
         annotations.append(label)
-    return {
+    figure: Figure = {
         "data": data,
         "layout": titled_layout(
             "together, tokens/s",
@@ -101,6 +129,10 @@ def experts_ceiling_figure(result: Result) -> Figure:
             annotations=annotations,
             shapes=shapes,
             xaxis=x_axis,
-            yaxis=axis(type="log", range=decades(min(lower), max(upper)), dtick=1, tickformat=",~r"),
+            yaxis=axis(type="log", range=decades(min(speeds), max(speeds)), dtick=1, tickformat=",~r"),
         ),
     }
+    if here:
+        canvas = pinned.Canvas(figure, pinned.HALF)
+        canvas.label(here.batch, here.tokens_per_s, f"{PINNED} {significant(here.tokens_per_s)}")
+    return figure

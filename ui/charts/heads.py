@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.changes import Pair
+from core.evaluate import Result
 from core.units import Unit, format_bytes, in_unit, integer, significant
 from core.variants import Architecture, Variant
 from ui import palette
@@ -14,50 +16,72 @@ OUTSIDE_ROOM = 1.5  # of the longest bar, for the label beside it
 OUTSIDE = {"textposition": "outside", "cliponaxis": False}  # the page's style gives such labels the theme's ink
 
 
-def _single(
-    title: str, rows: Sequence[str], values: Sequence[float], text: Sequence[str], fill: str, **more: Any
-) -> Panel:
-    end = max(values) * OUTSIDE_ROOM
-    trace = bars(title, values, rows, text, fill, **OUTSIDE, **more)
-    return Panel(title, [trace], axis(range=[0, end or 1], showticklabels=False))
+Traces = list[dict[str, Any]]
 
 
-def kv_variants_figures(variants: Sequence[Variant], unit: Unit) -> tuple[Figure, Figure]:
-    """Small multiples over the same rows: cache and memory; users that fit and ceiling."""
-    rows = [v.label for v in variants]
-    memories = [v.result.memory for v in variants]
-    speeds = [v.result.decode.tokens_per_s for v in variants]
-    fits = [m.max_batch for m in memories]
-    caches = [m.kv_bytes for m in memories]
-    parts = (
-        ("weights", [m.weights_bytes for m in memories], palette.WEIGHTS, None),
-        ("cache", caches, palette.CACHE, "/"),
-        ("reserve", [m.reserve_bytes for m in memories], palette.RESERVE, "."),
-    )
+def _bars(rows: Sequence[str], results: Sequence[Result | None], unit: Unit) -> tuple[Traces, Traces, Traces, Traces]:
+    """Bars of cache, memory, users that fit and ceiling; a row that a model cannot have stays empty."""
+    there = [(row, r.memory, r.decode) for row, r in zip(rows, results, strict=True) if r]
+    names, memories = [row for row, _, _ in there], [m for _, m, _ in there]
 
-    def size(value: float) -> str:
-        return format_bytes(value, unit)
+    def sizes(name: str, values: Sequence[int], fill: str, pattern: str | None, label: str, **more: Any) -> Traces:
+        text = [f"{label}{format_bytes(value, unit)}" for value in values]
+        return [bars(name, [in_unit(value, unit) for value in values], names, text, fill, pattern=pattern, **more)]
 
-    def scaled(values: Sequence[float]) -> list[float]:
-        return [in_unit(value, unit) for value in values]
+    def numbers(title: str, values: Sequence[float], text: Sequence[str], fill: str) -> Traces:
+        return [bars(title, values, names, text, fill, **OUTSIDE)]
 
-    capacity = memories[0].capacity_bytes
-    end = in_unit(max(capacity * 1.1, *(m.total_bytes for m in memories)), unit) * 1.04
-    memory = Panel(
-        "memory, line: capacity",
+    caches, fits = [m.kv_bytes for m in memories], [m.max_batch for m in memories]
+    speeds = [d.tokens_per_s for _, _, d in there]
+    return (
+        sizes("KV cache", caches, palette.CACHE, "/", "", **OUTSIDE),
         [
-            bars(name, scaled(values), rows, [f"{name} {size(v)}" for v in values], fill, pattern=pattern)
-            for name, values, fill, pattern in parts
+            *sizes("weights", [m.weights_bytes for m in memories], palette.WEIGHTS, None, "weights "),
+            *sizes("cache", caches, palette.CACHE, "/", "cache "),
+            *sizes("reserve", [m.reserve_bytes for m in memories], palette.RESERVE, ".", "reserve "),
         ],
+        numbers("users that fit", [f or 0 for f in fits], ["no limit" if f is None else integer(f) for f in fits],
+                palette.FREE),
+        numbers("together, tokens/s", speeds, [significant(v) for v in speeds], palette.SYSTEM),
+    )  # fmt: skip
+
+
+def kv_variants_figures(variants: Sequence[Variant], unit: Unit, pairs: Sequence[Pair] = ()) -> tuple[Figure, Figure]:
+    """Small multiples over the same rows: cache and memory; users that fit and ceiling.
+
+    `pairs` takes the variants' place where a scenario is pinned: each row then has the pin's thin bars too.
+    """
+    rows = [p.label for p in pairs] or [v.label for v in variants]
+    now = [p.now for p in pairs] or [v.result for v in variants]
+    then = [p.pinned for p in pairs]
+    known = [r.memory for r in (*now, *then) if r]
+    drawn, thin = _bars(rows, now, unit), _bars(rows, then, unit) if pairs else ([], [], [], [])
+
+    def single(title: str, traces: Traces, pinned: Traces) -> Panel:
+        end = max(value for trace in (*traces, *pinned) for value in trace["x"]) * OUTSIDE_ROOM
+        return Panel(title, traces, axis(range=[0, end or 1], showticklabels=False), pinned=pinned)
+
+    capacities = list(dict.fromkeys(next(r for r in side if r).memory.capacity_bytes for side in (now, then) if side))
+    end = in_unit(max(capacities[0] * 1.1, *capacities, *(m.total_bytes for m in known)), unit) * 1.04
+    lines = [rule("x", in_unit(capacities[0], unit), color=palette.OVER)]
+    lines += [rule("x", in_unit(other, unit), "dot", palette.OVER, 1.5) for other in capacities[1:]]
+    memory = Panel(
+        "memory, line: capacity" + (" (dotted: pinned)" if capacities[1:] else ""),
+        drawn[1],
         axis(range=[0, end], showticklabels=False),
-        [rule("x", in_unit(capacity, unit), color=palette.OVER)],
+        lines,
+        thin[1],
     )
-    cache = _single("KV cache", rows, scaled(caches), [size(v) for v in caches], palette.CACHE, pattern="/")
-    counts = ["no limit" if f is None else integer(f) for f in fits]
-    users = _single("users that fit", rows, [f or 0 for f in fits], counts, palette.FREE)
-    ceiling = _single("together, tokens/s", rows, speeds, [significant(v) for v in speeds], palette.SYSTEM)
-    height = 46 * len(rows) + 50
-    return rows_figure((cache, memory), height), rows_figure((users, ceiling), height)
+    cache = single("KV cache", drawn[0], thin[0])
+    users = single("users that fit", drawn[2], thin[2])
+    ceiling = single("together, tokens/s", drawn[3], thin[3])
+    height = (58 if pairs else 46) * len(rows) + 50
+    at = [number for number, pair in enumerate(pairs) if pair.is_pin]
+    numbered = rows if pairs else ()
+    return (
+        rows_figure((cache, memory), height, numbered, at),
+        rows_figure((users, ceiling), height, numbered, at),
+    )
 
 
 def kind_fill(kind: str) -> tuple[str, str | None]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.evaluate import Result, decode_sweep, limits
+from core.evaluate import Memory, Result, decode_sweep, limits
 from core.scenario import BATCH_MAX
 from core.stops import BATCH_STOPS
 from core.units import Unit, format_bytes, format_rate, from_unit, in_unit, integer, significant
 from ui import palette
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, line, note, rule, shade
+from ui.charts import pinned
+from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, layout, line, note, rule, shade, two_rows
 
 # The bar's axis ends at a few fixed multiples of the capacity, so that bars move and the axis does not.
 _BAR_ROOM = (1.2, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -25,14 +26,20 @@ def round_ticks(end: float) -> list[float]:
     return [step * i for i in range(1, int(end / step) + 1)]
 
 
-def bar_room(result: Result) -> float:
-    """End of the memory bar's axis as a multiple of the capacity."""
-    need = result.memory.total_bytes / result.memory.capacity_bytes
+def bar_room(result: Result, before: Result | None = None) -> float:
+    """End of the memory bar's axis as a multiple of the capacity; the pinned bar fits on it too."""
+    most = result.memory.total_bytes
+    if before:
+        most = max(most, before.memory.total_bytes, before.memory.capacity_bytes)
+    need = most / result.memory.capacity_bytes
     return next((room for room in _BAR_ROOM if need <= room * 0.98), need * 1.1)
 
 
-def memory_bar(result: Result, unit: Unit) -> Figure:
-    """Weights, cache, reserve and what is free, stacked against the capacity line; the overrun is labelled."""
+def memory_bar(result: Result, unit: Unit, before: Result | None = None) -> Figure:
+    """Weights, cache, reserve and what is free, stacked against the capacity line; the overrun is labelled.
+
+    Beneath it, thin, the pinned scenario's, with a line for its own capacity where that is another.
+    """
     m = result.memory
 
     def size(value: float) -> str:
@@ -44,14 +51,17 @@ def memory_bar(result: Result, unit: Unit) -> Figure:
     def part(name: str, value: int, fill: str, pattern: str | None = None) -> dict[str, Any]:
         return bars(name, [x(value)], [""], [f"{name} {size(value)}"], fill, pattern=pattern)
 
-    data = [
-        part("weights", m.weights_bytes, palette.WEIGHTS),
-        part("KV cache", m.kv_bytes, palette.CACHE, "/"),
-        part("reserve", m.reserve_bytes, palette.RESERVE, "."),
-        part("free", m.free_bytes, palette.FREE),
-    ]
+    def parts(m: Memory) -> list[dict[str, Any]]:
+        return [
+            part("weights", m.weights_bytes, palette.WEIGHTS),
+            part("KV cache", m.kv_bytes, palette.CACHE, "/"),
+            part("reserve", m.reserve_bytes, palette.RESERVE, "."),
+            part("free", m.free_bytes, palette.FREE),
+        ]
+
+    data = parts(m)
     capacity = x(m.capacity_bytes)
-    end = capacity * bar_room(result)
+    end = capacity * bar_room(result, before)
     above = {"yref": "paper", "yanchor": "bottom"}
     annotations = [
         note(capacity, 1, f"capacity {size(m.capacity_bytes)}", xanchor="right" if capacity > end / 2 else "left")
@@ -63,18 +73,24 @@ def memory_bar(result: Result, unit: Unit) -> Figure:
         if over_x < end * 0.62:  # the two labels would collide: the capacity's goes below the bar
             annotations[0] |= {"xanchor": "right" if capacity > end * 0.18 else "left", "y": 0, "yanchor": "top"}
     ticks = round_ticks(end)
+    shapes = [rule("x", capacity, color=palette.OVER, width=3)]
+    y_axis = axis(showticklabels=False, showgrid=False, range=[-0.5, 0.5])
+    if before:
+        data, y_axis = two_rows(data, parts(before.memory), [""], [0])
+        if before.memory.capacity_bytes != m.capacity_bytes:
+            shapes.append(pinned.capacity_mark(x(before.memory.capacity_bytes)))
     return {
         "data": data,
         "layout": layout(
             barmode="stack",
             bargap=0,
-            height=106,
+            height=138 if before else 106,
             margin={"l": 8, "r": 8, "t": 22, "b": 20},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
-            shapes=[rule("x", capacity, color=palette.OVER, width=3)],
+            shapes=shapes,
             annotations=annotations,
             xaxis=axis(range=[0, end], tickvals=ticks, ticktext=[size(from_unit(t, unit)) for t in ticks]),
-            yaxis=axis(showticklabels=False, showgrid=False, range=[-0.5, 0.5]),
+            yaxis=y_axis,
         ),
     }
 
@@ -111,18 +127,52 @@ def decades(low: float, high: float) -> list[float]:
 USER_HOVER = "%{x:,} users: %{y:,.1f} tokens/s<extra>%{fullData.name}</extra>"
 
 
-def ceiling_chart(result: Result) -> Figure:
-    """Tokens/s against users: the system, each user, the asymptote, where memory ends, and you are here."""
+def both_batches(result: Result, before: Result | None) -> list[int]:
+    """Batches to draw the sweep at, the present one and the pinned one among them."""
+    known = {r.scenario.batch for r in (result, before) if r}
+    return sorted({*batch_grid(max(known)), *known})
+
+
+def pinned_curves(before: Result, batches: list[int], lower: str = "y") -> list[dict[str, Any]]:
+    """The pinned scenario's speed against users, and where it stands; each user's on the axis `lower`."""
+    d = before.decode
+    steps = decode_sweep(before.scenario, batches)
+    together = [step.tokens_per_s for step in steps]
+    each = [step.tokens_per_s_per_user for step in steps]
+    return [
+        pinned.ghost("together", batches, together, palette.SYSTEM, hovertemplate=USER_HOVER, yaxis="y"),
+        pinned.ghost("each user", batches, each, palette.USER, hovertemplate=USER_HOVER, yaxis=lower),
+        pinned.ring("together", d.batch, d.tokens_per_s, palette.SYSTEM, yaxis="y"),
+        pinned.ring("each user", d.batch, d.tokens_per_s_per_user, palette.USER, yaxis=lower),
+    ]
+
+
+def label_pinned_speeds(figure: Figure, before: Result, width: float, lower: str = "y") -> None:
+    """The numbers beside both rings."""
+    d = before.decode
+    canvas = pinned.Canvas(figure, width)
+    canvas.label(d.batch, d.tokens_per_s, f"{PINNED} {significant(d.tokens_per_s)}")
+    canvas.label(d.batch, d.tokens_per_s_per_user, f"{PINNED} {significant(d.tokens_per_s_per_user)}", lower)
+
+
+def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
+    """Tokens/s against users: the system, each user, the asymptote, where memory ends, and you are here.
+
+    The pinned scenario's two curves are faint, with a ring where it stands.
+    """
     s, d, edge = result.scenario, result.decode, result.memory.max_batch
-    batches = sorted({*batch_grid(s.batch), s.batch})
+    batches = both_batches(result, before)
     steps = decode_sweep(s, batches)
     system = [step.tokens_per_s for step in steps]
     user = [step.tokens_per_s_per_user for step in steps]
+    then = pinned_curves(before, batches) if before else []
     cap = limits(s).cap_tokens_per_s
     x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
-    y_range = decades(min(user), max(system))
+    speeds = [*user, *system, *(speed for trace in then for speed in trace["y"])]
+    y_range = decades(min(speeds), max(speeds))
     data = [
+        *then,
         line("together", batches, system, palette.SYSTEM, hovertemplate=USER_HOVER),
         line("each user", batches, user, palette.USER, "dash", hovertemplate=USER_HOVER),
         {
@@ -141,7 +191,8 @@ def ceiling_chart(result: Result) -> Figure:
     ]
     expected = [step.expected.tokens_per_s for step in steps if step.expected]
     if expected:
-        data.insert(0, line("expected experts", batches, expected, palette.SYSTEM, "dot", hovertemplate=USER_HOVER))
+        dotted_line = line("expected experts", batches, expected, palette.SYSTEM, "dot", hovertemplate=USER_HOVER)
+        data.insert(len(then), dotted_line)
     place = Placement(x_range, math.log10(s.batch), None if edge is None else math.log10(max(edge, 0.8)))
     later = system[min(len(system) - 1, batches.index(s.batch) + 4)]
     annotations = place.labels(
@@ -161,7 +212,7 @@ def ceiling_chart(result: Result) -> Figure:
         more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
         shapes += more
         annotations.append(label)
-    return {
+    figure: Figure = {
         "data": data,
         "layout": layout(
             height=270,
@@ -172,6 +223,9 @@ def ceiling_chart(result: Result) -> Figure:
             yaxis=axis(type="log", range=y_range, title={"text": "tokens/s"}, dtick=1, tickformat=",~r"),
         ),
     }
+    if before:
+        label_pinned_speeds(figure, before, pinned.THREE_FIFTHS)
+    return figure
 
 
 def cap_label(cap: float, *, at_right: bool) -> dict[str, Any]:

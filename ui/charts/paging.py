@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.paging import Served
@@ -9,7 +10,7 @@ from core.pool import Pool
 from core.published import RESERVED_USE
 from core.units import integer, significant
 from ui import palette
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, layout, note, titled_layout
+from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, layout, note, titled_layout, two_rows
 
 COLUMNS, ROWS = 60, 20
 USED, WASTED, FREE = 2, 1, 0
@@ -49,10 +50,16 @@ def slot_map(served: Served) -> list[list[int]]:
     return [cells[row * COLUMNS : (row + 1) * COLUMNS] for row in range(ROWS)]
 
 
-def pool_figures(found: Pool) -> tuple[Figure, Figure]:
-    """Two maps of the same memory, reserved and in blocks: a token, held without one, free."""
-    reserved = f"reserved, {integer(found.longest)} tokens each: {integer(found.reserved.n_served)} users"
-    paged = f"blocks of {integer(found.block)}: {integer(found.paged.n_served)} users"
+def pool_figures(found: Pool, before: Pool | None = None) -> tuple[Figure, Figure]:
+    """Two maps of the same memory, reserved and in blocks: a token, held without one, free; the pin's users beside."""
+
+    def users(served: Served, then: Served | None) -> str:
+        pinned = f" ({PINNED}: {integer(then.n_served)})" if then else ""
+        return f"{integer(served.n_served)} users{pinned}"
+
+    both = (before.reserved, before.paged) if before else (None, None)
+    reserved = f"reserved, {integer(found.longest)} tokens each: {users(found.reserved, both[0])}"
+    paged = f"blocks of {integer(found.block)}: {users(found.paged, both[1])}"
     return _map(found.reserved, reserved), _map(found.paged, paged)
 
 
@@ -77,9 +84,7 @@ def _map(served: Served, title: str) -> Figure:
     }
 
 
-def shares_figure(found: Pool) -> Figure:
-    """The whole pool as shares: with a token, held without one, free; and where older systems were."""
-    rows = ("reserved", f"blocks of {integer(found.block)}")
+def _shares(found: Pool, rows: Sequence[str]) -> list[dict[str, Any]]:
     both = (found.reserved, found.paged)
 
     def part(name: str, values: list[int], fill: str, pattern: str | None) -> dict[str, Any]:
@@ -87,11 +92,20 @@ def shares_figure(found: Pool) -> Figure:
         text = [f"{name} {significant(share)} %" if share else "" for share in shares]
         return bars(name, shares, rows, text, fill, pattern=pattern)
 
-    data = [
+    return [
         part("tokens", [served.used_tokens for served in both], palette.CACHE, "/"),
         part("held, empty", [served.wasted_tokens for served in both], palette.RESERVE, "."),
         part("free", [served.free_tokens for served in both], palette.FREE, None),
     ]
+
+
+def shares_figure(found: Pool, before: Pool | None = None) -> Figure:
+    """The whole pool as shares: with a token, held without one, free; and where older systems were."""
+    rows = ("reserved", f"blocks of {integer(found.block)}")
+    data = _shares(found, rows)
+    y_axis = axis(autorange="reversed", showgrid=False, type="category")
+    if before:
+        data, y_axis = two_rows(data, _shares(before, rows), rows, [0])
     low, high = (100 * share for share in RESERVED_USE)
     band = {
         "type": "rect",
@@ -114,12 +128,12 @@ def shares_figure(found: Pool) -> Figure:
         "layout": layout(
             barmode="stack",
             bargap=0.2,
-            height=150,
+            height=180 if before else 150,
             margin={"l": 8, "r": 8, "t": 26, "b": 8},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 3},
             shapes=[band],
             annotations=[label],
             xaxis=axis(range=[0, 100], ticksuffix=" %", nticks=6),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+            yaxis=y_axis,
         ),
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from core.changes import Drafted
 from core.drafting import Speculation, speculate
 from core.model import ModelSpec
 from core.scenario import Scenario
@@ -13,7 +15,8 @@ from core.stops import BATCH_STOPS
 from core.units import format_ratio, significant
 from core.view import NUMBERS
 from ui import palette
-from ui.charts.base import Figure, axis, dot, line, note, rule, titled_layout
+from ui.charts import pinned
+from ui.charts.base import PINNED, Figure, axis, dot, line, note, rule, titled_layout
 from ui.charts.home import batch_axis
 
 Curve = tuple[list[int], list[float]]
@@ -60,26 +63,42 @@ def expected_tokens_figure(found: Speculation) -> Figure:
     }
 
 
-def speed_up_figures(scenario: Scenario, draft: ModelSpec, found: Speculation) -> tuple[Figure, Figure]:
-    """Speed-up against draft length, and against users, where it stops paying; one scale for both."""
+def _curves(
+    scenario: Scenario, draft: ModelSpec, found: Speculation, batches: Sequence[int]
+) -> tuple[list[float], list[float]]:
+    """Speed-up at each draft length, and at each batch."""
 
     def at(length: int, batch: int) -> float:
         s = scenario.replace(batch=batch)
         return speculate(s, draft, draft_length=length, acceptance=found.acceptance).speed_up
 
-    by_length = [at(g, scenario.batch) for g in _LENGTHS]
-    batches = sorted({*BATCH_STOPS, scenario.batch})
-    by_batch = [at(found.draft_length, b) for b in batches]
-    y_axis = axis(range=[0, max(2.0, *by_length, *by_batch) * 1.15])
+    return [at(g, scenario.batch) for g in _LENGTHS], [at(found.draft_length, b) for b in batches]
+
+
+def speed_up_figures(
+    scenario: Scenario, draft: ModelSpec, found: Speculation, before: Drafted | None = None
+) -> tuple[Figure, Figure]:
+    """Speed-up against draft length, and against users, where it stops paying; one scale for both."""
+    batches = sorted({*BATCH_STOPS, scenario.batch} | ({before.scenario.batch} if before else set()))
+    by_length, by_batch = _curves(scenario, draft, found, batches)
+    then = _curves(before.scenario, before.draft, before.found, batches) if before else ([], [])
+    y_axis = axis(range=[0, max(2.0, *by_length, *by_batch, *then[0], *then[1]) * 1.15])
     label = f"<b>× {format_ratio(found.speed_up, 3)}</b>"
 
-    def figure(
-        title: str, curve: tuple[list[int], list[float]], here: int, x_axis: dict[str, Any], unit: str
-    ) -> Figure:
-        hover = f"%{{x:,}} {unit}: × %{{y:.2f}}<extra></extra>"
+    def figure(title: str, curve: Curve, old: list[float], x_axis: dict[str, Any]) -> Figure:
         log = x_axis.get("type") == "log"
-        return {
+        hover = f"%{{x:,}} {'users' if log else 'drafted'}: × %{{y:.2f}}<extra></extra>"
+        here = scenario.batch if log else found.draft_length
+        there = before.scenario.batch if before and log else found.draft_length
+        pins: list[dict[str, Any]] = []
+        if before:
+            pins = [
+                pinned.ghost("speed-up", curve[0], old, palette.COMPUTE, hovertemplate=f"{PINNED}, {hover}"),
+                pinned.ring("speed-up", there, before.found.speed_up, palette.COMPUTE),
+            ]
+        drawn: Figure = {
             "data": [
+                *pins,
                 line("speed-up", *curve, palette.COMPUTE, hovertemplate=hover),
                 dot("you are here", here, found.speed_up, palette.COMPUTE, hoverinfo="skip"),
             ],
@@ -95,9 +114,13 @@ def speed_up_figures(scenario: Scenario, draft: ModelSpec, found: Speculation) -
                 yaxis=y_axis,
             ),
         }
+        if before:
+            words = f"{PINNED} × {format_ratio(before.found.speed_up, 3)}"
+            pinned.Canvas(drawn, pinned.THIRD).label(there, before.found.speed_up, words)
+        return drawn
 
     by_users = batch_axis(batches, title={"text": "users (batch)"})
     return (
-        figure("speed-up, by draft length", (_LENGTHS, by_length), found.draft_length, axis(**_BY_LENGTH), "drafted"),
-        figure("speed-up, by users", (batches, by_batch), scenario.batch, by_users, "users"),
+        figure("speed-up, by draft length", (_LENGTHS, by_length), then[0], axis(**_BY_LENGTH)),
+        figure("speed-up, by users", (batches, by_batch), then[1], by_users),
     )
