@@ -269,7 +269,7 @@ def open_page(slug: str) -> View:
     page = lessons.page(slug)
     st.set_page_config(page_title=page.question, page_icon=":material/memory:", layout="wide")
     st.html(_CSS)
-    title, bar = st.columns([1, 1], vertical_alignment="center")
+    title, bar = st.columns([9, 11], vertical_alignment="center")
     view = load(slug)
     if view.is_lecture:
         st.html(_LECTURE_CSS)
@@ -297,7 +297,7 @@ def _bar(view: View, slug: str) -> None:
         if not last and st.button("Next", key="bar_next", shortcut=keys.of("next"), icon=icon("arrow_forward")):
             st.switch_page(lessons.PAGES[place + 1].file, query_params=query)
         st.button(
-            "Page view" if view.is_lecture else "Lecture",
+            "Page view" if view.is_lecture else "Lecture view",
             key="bar_lecture",
             shortcut=keys.of("lecture"),
             on_click=_turn_lecture,
