@@ -33,7 +33,7 @@ blocks.verdict(said)
 blocks.pinned(view, change)
 speed = speed_derivations(result, unit)
 blocks.fold(view, speed, ("memory_s", "per_user", "system"), story.buttons)
-numbers, pin = st.columns([3, 1], vertical_alignment="center")
+numbers, pin = st.columns([5, 2], vertical_alignment="center")
 with numbers:
     blocks.sentences(key_lines(result, before, unit), small=True)
 with pin, st.container(horizontal=True, horizontal_alignment="right"):

@@ -511,7 +511,7 @@ def summary(scenario: Scenario, found: Sequence[Finding], unit: Unit) -> list[st
     return [
         f"The worst for {name} is “{top.mistake.title}”: {wrong} of {top.mistake.figure} instead of {right}, "
         f"{_words(top.factor or 1)}.",
-        f"{plural(over, 'mistake')} of {integer(len(found))} overestimate here, {integer(under)} underestimate, the "
+        f"Of {plural(len(found), 'mistake')} {integer(over)} overestimate here and {integer(under)} underestimate; the "
         "others make no difference or do not apply.",
         top.mistake.notices,
     ]

@@ -58,7 +58,7 @@ SCALES: dict[str, float] = {
     "thousand": KILO,
     "billion": GB,
 }
-COUNTS = ("FLOP", "FLOP/byte", "tokens", "tokens/s", "times", "GPUs", "parameters", "requests/s", "MB/s", "bytes")
+COUNTS = ("FLOP", "FLOP/byte", "tokens", "tokens/s", "times", "GPUs", "parameters", "requests/s")
 SIGNS = {"percent": "%", "us": "µs", "thousand": "thousand", "times": "times"}
 
 Operation = Callable[[float, float], float]

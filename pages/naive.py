@@ -6,16 +6,18 @@ import streamlit as st
 
 from core.naive import PRESETS, alt, exact_rows, findings, rows, summary
 from ui import blocks, controls, lesson, naive, shell
-from ui.charts.naive import NAIVE_KEY, naive_figure
+from ui.charts.naive import NAIVE_KEY, PROJECTED, naive_figure
 
 view = shell.open_page("naive")
 lesson.control_row(view, controls.model, controls.batch, controls.context)
 found = findings(view.scenario)
 said = summary(view.scenario, found, view.unit)
 
-blocks.chart(naive_figure(found), key="naive", alt=alt(view.scenario, found))
+blocks.chart(naive_figure(found), key="naive", alt=alt(view.scenario, found), lecture_px=PROJECTED)
 blocks.legend(NAIVE_KEY)
 blocks.sentences(said)
+if view.is_lecture:
+    st.stop()
 with st.container(horizontal=True):
     blocks.presets(PRESETS)
 

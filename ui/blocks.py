@@ -75,7 +75,7 @@ def pinned(view: View, change: Change | None) -> None:
 
 
 def pin_row(view: View) -> None:
-    """The button that pins the present scenario, unless it is the last pin already, and the one that unpins that."""
+    """Buttons: pin the present scenario unless it is the last pin already, unpin that, and back to the opening one."""
     is_pinned = bool(view.pins) and baseline(view) is None
     if not is_pinned:
         st.button(
@@ -103,6 +103,7 @@ def pin_row(view: View) -> None:
     st.button(
         "Reset",
         key="reset",
+        type="tertiary",
         icon=":material/restart_alt:",
         shortcut=keys.of("reset"),
         on_click=shell.reset,

@@ -246,6 +246,8 @@ def test_rows_of_heads_of_the_pin() -> None:
         "MQA, 1",
         "<i>pinned</i>",
     ]
+    formats = charts.formats_figure(evaluate(NOW), "GB", evaluate(BIG))["layout"]["yaxis"]["ticktext"]
+    assert formats[:3] == ["<b>native</b>", "bf16", "fp8, <i>pinned</i>"]  # many rows: the word follows the name
 
 
 def test_formats_of_the_pin() -> None:

@@ -167,6 +167,7 @@ def titled_layout(title: str, height: int, annotations: Sequence[dict[str, Any]]
 
 PINNED = "pinned"
 # Within a row of height 1: the bar, and the pinned one beneath it.
+FEW_ROWS = 4
 BAR_AT, BAR, THIN_AT, THIN = -0.14, 0.6, 0.3, 0.17
 
 
@@ -184,9 +185,11 @@ def two_rows(
     pinned: Sequence[dict[str, Any]],
     rows: Sequence[str],
     labelled: Sequence[int],
-    show_rows: bool = True,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Bars and beneath each the pinned one, and their axis, which says "pinned" at the rows labelled."""
+    """Bars and beneath each the pinned one, and their axis, which says "pinned" at the rows labelled.
+
+    Many rows leave no room for a line of its own, so there the word follows the row's name.
+    """
     place = {row: number for number, row in enumerate(rows)}
 
     def put(trace: dict[str, Any], at: float, width: float) -> dict[str, Any]:
@@ -194,8 +197,11 @@ def two_rows(
 
     data = [put(trace, BAR_AT, BAR) for trace in bars]
     data += [put(thin(trace), THIN_AT, THIN) for trace in pinned]
-    ticks = [(number + BAR_AT, row) for number, row in enumerate(rows) if show_rows]
-    ticks += [(number + THIN_AT, f"<i>{PINNED}</i>") for number in labelled]
+    word = f"<i>{PINNED}</i>"
+    if len(rows) > FEW_ROWS:
+        ticks = [(n + BAR_AT, f"{row}, {word}" if n in labelled else row) for n, row in enumerate(rows)]
+    else:
+        ticks = [(n + BAR_AT, row) for n, row in enumerate(rows)] + [(n + THIN_AT, word) for n in labelled]
     y_axis = axis(
         range=[len(rows) - 0.5, -0.5],
         showgrid=False,

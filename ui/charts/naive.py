@@ -12,10 +12,14 @@ from core.naive import Finding
 from ui import palette
 from ui.charts.base import Figure, axis, hatch, note, rule, titled_layout
 
-ROW, HEAD = 30, 78
+ROW, HEAD = 30, 100
+PROJECTED = 430  # CSS pixels in lecture view: ten rows in large print
 REACH = (-3.0, 2.0)  # a thousandth to a hundredfold: no model of the catalog goes further
 LOOKS = {"too much": (palette.OVER, "/"), "too little": (palette.SYSTEM, ".")}
 NAIVE_KEY = tuple((fill, words) for words, (fill, _) in LOOKS.items())
+
+
+SIDES = {"text": "← too little · too much →", "standoff": 6}
 
 
 def _reach(logs: Sequence[float]) -> list[float]:
@@ -24,9 +28,7 @@ def _reach(logs: Sequence[float]) -> list[float]:
 
 
 def _tick(power: int) -> str:
-    if power == 0:
-        return "right"
-    return f"× {10**power:,}" if power > 0 else f"× 1/{10**-power:,}"
+    return f"{10.0**power:g}" if power else "right"
 
 
 def naive_figure(found: Sequence[Finding]) -> Figure:
@@ -54,7 +56,7 @@ def naive_figure(found: Sequence[Finding]) -> Figure:
         note(
             0,
             number,
-            f.text,
+            f.text.partition(",")[0],
             xanchor="right" if log > 0 else "left",
             xshift=-8 if log > 0 else 8,
             font={"size": 14},
@@ -65,16 +67,19 @@ def naive_figure(found: Sequence[Finding]) -> Figure:
     return {
         "data": data,
         "layout": titled_layout(
-            "wrong figure over the right one",
+            "wrong / right",
             HEAD + ROW * len(those),
             labels,
             barmode="overlay",
             bargap=0.3,
-            xaxis=axis(range=reach, tickvals=list(powers), ticktext=[_tick(p) for p in powers]),
+            xaxis=axis(
+                range=reach, tickvals=list(powers), ticktext=[_tick(p) for p in powers], tickangle=0, title=SIDES
+            ),
             yaxis=axis(
                 type="category",
                 categoryorder="array",
                 categoryarray=titles,
+                tickvals=titles,  # all of them, however large the print
                 range=[len(titles) - 0.5, -0.5],
                 showgrid=False,
             ),

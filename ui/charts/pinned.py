@@ -172,20 +172,19 @@ class _Sheet:
         marks = [(trace, self._points(trace)) for trace in figure["data"] if trace.get("mode") == "markers"]
         self._marks = [_around(*at, scale) for _, points in marks for at in points]
         self._rings = [_around(*at, scale) for trace, points in marks if trace["name"][:6] == PINNED for at in points]
-        self._segments = [
-            (*start, *end)
+        self._lines = [
+            [(*start, *end) for start, end in itertools.pairwise(self._points(trace))]
             for trace in figure["data"]
             if trace.get("mode") != "markers"
-            for start, end in itertools.pairwise(self._points(trace))
         ]
-        self._segments += [self._rule(shape) for shape in self._layout.get("shapes", ()) if shape["type"] == "line"]
+        self._lines += [[self._rule(shape)] for shape in self._layout.get("shapes", ()) if shape["type"] == "line"]
 
     def is_in_the_way(self, label: dict[str, Any]) -> bool:
         """Whether a label lies on a ring, or has left the frame that the pin has widened."""
         box = self.box(label)
         return any(ring.overlap(box) for ring in self._rings) or box.overlap(self.inside) < 0.9
 
-    def near(self, label: dict[str, Any], others: Sequence[dict[str, Any]]) -> tuple[list[Box], list[Segment]]:
+    def near(self, label: dict[str, Any], others: Sequence[dict[str, Any]]) -> tuple[list[Box], list[list[Segment]]]:
         """The marks and labels, and the lines, that a label beside this point can touch."""
         width, height = (self._scale * (size + 110) for size in _size(label["text"]))
         at_x, at_y = self._x(label["x"], "x"), self._y(label["y"], label.get("yref", "y"))
@@ -193,7 +192,7 @@ class _Sheet:
         boxes = [*self._marks, *(self.box(other) for other in others)]
         return (
             [box for box in boxes if around.overlap(box)],
-            [segment for segment in self._segments if around.crosses(*segment)],
+            [[segment for segment in line if around.crosses(*segment)] for line in self._lines],
         )
 
     def overlap(self, label: dict[str, Any], boxes: Sequence[Box]) -> float:
@@ -201,10 +200,10 @@ class _Sheet:
         box = self.box(label)
         return 300 * (1 - box.overlap(self.inside)) + 200 * sum(box.overlap(other) for other in boxes)
 
-    def crossings(self, label: dict[str, Any], lines: Sequence[Segment]) -> int:
+    def crossings(self, label: dict[str, Any], lines: Sequence[Sequence[Segment]]) -> int:
         """How many lines pass through a label."""
         box = self.box(label)
-        return sum(box.crosses(*segment) for segment in lines)
+        return sum(any(box.crosses(*segment) for segment in line) for line in lines)
 
     def _share(self, at: float, ref: str) -> float:
         if ref == "paper":
