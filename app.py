@@ -9,6 +9,7 @@ from core.changes import changed, key_lines, told
 from core.derivation import memory_derivations, speed_derivations
 from core.evaluate import evaluate
 from core.exact import users_curve
+from core.measured_report import near_sentence
 from core.report import numbers_table
 from core.verdict import ceiling_alt, memory_alt, verdict
 from ui import blocks, charts, controls, shell, story
@@ -44,7 +45,7 @@ with chart:
     blocks.chart(charts.ceiling_chart(result, before), key="ceiling", alt=ceiling_words)
 with figures:
     blocks.key_figures([d for d in speed if d.key in ("memory_s", "per_user", "system")])
-    blocks.sentences(said.speed)
+    blocks.sentences([*said.speed, *near_sentence(scenario)])
 
 story.story(view)
 blocks.sentences(said.cautions, small=True)

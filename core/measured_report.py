@@ -18,12 +18,14 @@ from core.measured import (
     cache_term,
     grouped,
     measurements,
+    nearest,
     points,
     select,
     sources,
     spread,
 )
 from core.report import Cell, Rowset
+from core.scenario import Scenario
 from core.units import (
     format_bandwidth,
     format_bytes,
@@ -357,3 +359,18 @@ def formats(kind: Kind) -> list[str]:
 def _counted(names: Sequence[str]) -> list[tuple[str, int]]:
     counts = {each: names.count(each) for each in dict.fromkeys(names)}
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def near_sentence(scenario: Scenario) -> list[str]:
+    """What the hollow marks are; nothing where nothing was measured.
+
+    >>> near_sentence(Scenario(gpu="h100-pcie"))
+    ['Hollow: measured systems near this scenario, such as llama.cpp with 1 user: 63.5 tokens/s.']
+    """
+    found = nearest(scenario)
+    if not found:
+        return []
+    one = found[-1]
+    rate = format_rate(one.tokens_per_s)
+    said = f"{one.engine} with {plural(one.batch, 'user')}: {rate}"
+    return [f"Hollow: measured systems near this scenario, such as {said}."]

@@ -8,6 +8,7 @@ from core.changes import changed, told
 from core.derivation import speed_derivations
 from core.evaluate import evaluate
 from core.exact import users_curve
+from core.measured_report import near_sentence
 from core.report import batch_rows
 from core.verdict import users_summary, verdict
 from ui import blocks, charts, controls, lesson
@@ -29,7 +30,7 @@ blocks.pinned(view, change)
 blocks.sentences([*said.speed, *summary])
 lesson.fold(view, plan, sums, ("step_s", "per_user", "system"))
 blocks.chart(charts.step_figure(result, before), key="step", alt=told(f"What fills a step: {said.speed[0]}", change))
-blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)
+blocks.sentences([*near_sentence(view.scenario), said.headline, *said.memory, *said.cautions], small=True)
 lesson.presets(plan)
 
 st.header("The arithmetic", anchor=False)

@@ -333,6 +333,9 @@ def test_boxes_overlap_and_are_crossed() -> None:
     assert box.crosses(5, -5, 5, 15)
     assert box.crosses(-1, -1, 11, 11)
     assert not box.crosses(-5, 11, 15, 11)
+    assert box.holds(10, 0)
+    assert not box.holds(10.1, 0)
+    assert box.wider(1) == pinned.Box(-1, -1, 11, 11)
     assert not box.crosses(-5, 0, 0, 16)
     for one, other in itertools.pairwise([(0.0, 0.0), (3.0, 4.0), (20.0, 30.0)]):
         assert box.crosses(*one, *other) == box.crosses(*other, *one)

@@ -11,9 +11,10 @@ from ui.charts.lecture import HIGH, LOW, MIDDLE, SENTENCE, TALL, TWO_LINES, enla
 from ui.charts.levers import lever_memory_figure, waterfall_figure
 from ui.charts.live import CSS as LIVE_CSS
 from ui.charts.live import live_figure
+from ui.charts.nearest import nearest_traces
 from ui.charts.paging import POOL_KEY, pool_figures, shares_figure
 from ui.charts.phases import phases_figure, request_figure, roofline_figure
-from ui.charts.reality import cache_term_figure, nearest_traces, ratio_figure, reality_figure, reality_key
+from ui.charts.reality import cache_term_figure, ratio_figure, reality_figure, reality_key
 from ui.charts.speculation import expected_tokens_figure, speed_up_figures
 from ui.charts.users import step_figure, users_figure
 

@@ -13,6 +13,7 @@ from core.units import Unit, format_bytes, format_rate, from_unit, in_unit, inte
 from ui import palette
 from ui.charts import pinned
 from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, layout, line, note, rule, shade, two_rows
+from ui.charts.nearest import nearest_traces
 
 # The bar's axis ends at a few fixed multiples of the capacity, so that bars move and the axis does not.
 _BAR_ROOM = (1.2, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -147,10 +148,9 @@ def pinned_curves(before: Result, batches: list[int], lower: str = "y") -> list[
     ]
 
 
-def label_pinned_speeds(figure: Figure, before: Result, width: float, lower: str = "y") -> None:
+def label_pinned_speeds(canvas: pinned.Canvas, before: Result, lower: str = "y") -> None:
     """The numbers beside both rings."""
     d = before.decode
-    canvas = pinned.Canvas(figure, width)
     canvas.label(d.batch, d.tokens_per_s, f"{PINNED} {significant(d.tokens_per_s)}")
     canvas.label(d.batch, d.tokens_per_s_per_user, f"{PINNED} {significant(d.tokens_per_s_per_user)}", lower)
 
@@ -189,6 +189,7 @@ def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
             "hovertemplate": "%{y:,.1f} tokens/s<extra>you are here</extra>",
         },
     ]
+    data += nearest_traces(s) + nearest_traces(s, each=True)
     expected = [step.expected.tokens_per_s for step in steps if step.expected]
     if expected:
         dotted_line = line("expected experts", batches, expected, palette.SYSTEM, "dot", hovertemplate=USER_HOVER)
@@ -224,7 +225,7 @@ def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
         ),
     }
     if before:
-        label_pinned_speeds(figure, before, pinned.THREE_FIFTHS)
+        label_pinned_speeds(pinned.Canvas(figure, pinned.THREE_FIFTHS, lecture=False), before)
     return figure
 
 

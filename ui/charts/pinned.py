@@ -66,6 +66,14 @@ class Box:
         height = min(self.y1, other.y1) - max(self.y0, other.y0)
         return width * height / ((self.x1 - self.x0) * (self.y1 - self.y0))
 
+    def wider(self, by: float) -> Box:
+        """The box with a margin around it."""
+        return Box(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies within."""
+        return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1
+
     def crosses(self, x0: float, y0: float, x1: float, y1: float) -> bool:
         """Whether a line from one point to another passes through."""
         if max(x0, x1) < self.x0 or min(x0, x1) > self.x1 or max(y0, y1) < self.y0 or min(y0, y1) > self.y1:
@@ -109,11 +117,11 @@ class Canvas:
     A place is judged as the page shows the figure and, counting less, as enlarged for a projector.
     """
 
-    def __init__(self, figure: Figure, width: float) -> None:
+    def __init__(self, figure: Figure, width: float, *, lecture: bool = True) -> None:
         self._layout: dict[str, Any] = figure["layout"]
         self._labels: list[dict[str, Any]] = self._layout["annotations"]
         page = _Sheet(figure, width, self._layout["height"], 1.0, 1.0)
-        self._sheets = [page, _Sheet(figure, width, LECTURE_PX, LECTURE_SCALE, 0.25)]
+        self._sheets = [page, _Sheet(figure, width, LECTURE_PX, LECTURE_SCALE, 0.25)] if lecture else [page]
         for number, label in enumerate(self._labels):
             if "paper" not in (label.get("xref"), label.get("yref")) and page.is_in_the_way(label):
                 others = [other for other in self._labels if other is not label]
@@ -190,6 +198,8 @@ class _Sheet:
         at_x, at_y = self._x(label["x"], "x"), self._y(label["y"], label.get("yref", "y"))
         around = Box(at_x - width, at_y - height, at_x + width, at_y + height)
         boxes = [*self._marks, *(self.box(other) for other in others)]
+        # Close to another ring a label would be read as that one's.
+        boxes += [ring.wider(12 * self._scale) for ring in self._rings if not ring.holds(at_x, at_y)]
         return (
             [box for box in boxes if around.overlap(box)],
             [[segment for segment in line if around.crosses(*segment)] for line in self._lines],

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from core.measured import By, Kind, Point, cache_term, grouped, nearest, points, spread
-from core.measured_report import USUAL, hover, near_hover, ratio
-from core.scenario import Scenario
+from core.measured import By, Kind, Point, cache_term, grouped, points, spread
+from core.measured_report import USUAL, hover, ratio
 from ui import palette
 from ui.charts.base import FONT_SIZE, Figure, axis, line, note, rule, titled_layout
 from ui.text import charted
@@ -234,35 +233,3 @@ def cache_term_figure() -> Figure:
             yaxis=axis(range=[0.5, 0.9], dtick=0.1),
         ),
     }  # fmt: skip
-
-
-def nearest_traces(
-    scenario: Scenario, axes: tuple[str, str] = ("x", "y"), *, each: bool = False
-) -> list[dict[str, Any]]:
-    """Hollow marks of the measurements nearest to a scenario, for a picture of tokens/s against users.
-
-    `axes` are Plotly's names of the axes; `each` gives one user's tokens/s instead of all users' together. Empty where
-    nothing was measured: the figure is then as before.
-    """
-    found = nearest(scenario)
-    if not found:
-        return []
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "measured",
-            "x": [n.batch for n in found],
-            "y": [n.each if each else n.tokens_per_s for n in found],
-            "xaxis": axes[0],
-            "yaxis": axes[1],
-            "text": [_text(near_hover(n)) for n in found],
-            "hovertemplate": "%{text}<extra></extra>",
-            "marker": {
-                "symbol": "circle-open",
-                "size": 11,
-                "color": palette.USER if each else palette.SYSTEM,
-                "line": {"width": 2.5, "color": palette.USER if each else palette.SYSTEM},
-            },
-        }
-    ]

@@ -20,6 +20,7 @@ from ui.charts.home import (
     memory_edge,
     pinned_curves,
 )
+from ui.charts.nearest import nearest_traces
 
 
 def users_figure(result: Result, before: Result | None = None) -> Figure:
@@ -42,6 +43,7 @@ def users_figure(result: Result, before: Result | None = None) -> Figure:
         dot("you are here", s.batch, d.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
         dot("you are here", s.batch, d.tokens_per_s_per_user, palette.USER, hoverinfo="skip", yaxis="y2"),
     ]
+    data += nearest_traces(s) + nearest_traces(s, ("x", "y2"), each=True)
     here = math.log10(s.batch)
     left = here > middle
     beside = {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
@@ -95,7 +97,7 @@ def users_figure(result: Result, before: Result | None = None) -> Figure:
         ),
     }
     if before:
-        label_pinned_speeds(figure, before, pinned.WIDE, "y2")
+        label_pinned_speeds(pinned.Canvas(figure, pinned.WIDE), before, "y2")
     return figure
 
 
