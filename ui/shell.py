@@ -41,6 +41,7 @@ _CSS = """
 .verdict strong { font-size: 1.22rem; }
 .modebar-btn { min-width: 24px; min-height: 24px; }
 [data-testid=stMarkdownContainer] table { display: block; max-width: 100%; overflow-x: auto; }
+[data-testid=stCaptionContainer] a { color: inherit !important; text-decoration: underline; }
 .figures { display: grid; gap: .45rem; }
 .figures div { border-left: 4px solid currentColor; padding: 0 0 0 .7rem; }
 .figures b { display: block; font-size: 1.5rem; line-height: 1.15; }

@@ -13,7 +13,7 @@ from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-2")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PROJECTED = ("home", *(lesson.page for lesson in lessons.LESSONS))

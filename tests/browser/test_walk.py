@@ -314,13 +314,16 @@ def test_every_page_opens_at_a_cold_link(tab: Explorer, screenshot: Screenshot, 
         return
     # The browser makes a popover's widgets when it is first opened. Then, some reruns after the link was read, they
     # must show the scenario; a default that they made up would be sent with the next change.
-    tab.press(tab.page.get_by_role("radio", name="GiB"), "ArrowLeft", "Enter")
-    tab.wait_for(unit="GB")
+    unit = tab.page.get_by_role("radio", name="GiB")
+    changed = {"unit": "GB"} if unit.count() else {}
+    if changed:
+        tab.press(unit, "ArrowLeft", "Enter")
+        tab.wait_for(unit="GB")
     tab.open_popover("More assumptions")
     tab.press(tab.page.get_by_role("switch", name="Skip the input-embedding lookup"), "Space")
     tab.wait_for(skip_embedding="0")
     tab.settle(charts=None)
-    assert tab.query == UNUSUAL.to_query() | {"unit": "GB", "skip_embedding": "0"}
+    assert tab.query == UNUSUAL.to_query() | changed | {"skip_embedding": "0"}
     screenshot(tab.page, f"page-{slug}-assumptions")
 
 

@@ -16,7 +16,6 @@ from core.compare import (
     COUNTS,
     MIXTURE,
     OVERS,
-    PINS_MAX,
     Choice,
     Edit,
     Row,
@@ -36,6 +35,7 @@ from core.compare import (
 )
 from core.compare_report import cautions, comparison_rows, pinned_rows, refusal, summary
 from core.evaluate import evaluate
+from core.pins import PINS_MAX
 from core.scenario import BATCH_MAX, GPUS_MAX, Scenario
 from tests.strategies import scenarios
 

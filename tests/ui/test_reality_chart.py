@@ -123,7 +123,7 @@ def test_hollow_marks_for_other_pictures() -> None:
     assert together["y"] == [n.tokens_per_s for n in nearest(s)]
     assert each["y"] == [n.each for n in nearest(s)]
     assert (together["yaxis"], each["yaxis"]) == ("y", "y2")
-    assert together["marker"]["symbol"] == "circle-open"
+    assert together["marker"]["symbol"] == "diamond-open"
     assert "llama.cpp" in together["text"][0]
     go.Figure([together, each])
     assert charts.nearest_traces(Scenario(gpu="t4")) == []

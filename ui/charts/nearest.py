@@ -34,7 +34,7 @@ def nearest_traces(
             "text": ["<br>".join(charted(line) for line in near_hover(n)) for n in found],
             "hovertemplate": "%{text}<extra></extra>",
             "marker": {
-                "symbol": "circle-open",
+                "symbol": "diamond-open",
                 "size": 11,
                 "color": palette.USER if each else palette.SYSTEM,
                 "line": {"width": 2.5, "color": palette.USER if each else palette.SYSTEM},
