@@ -64,7 +64,7 @@ dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 .figures.strip { grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); }
 .st-key-offstage { position: fixed; left: 0; bottom: 0; background: var(--background, Canvas); }
 .st-key-offstage:not(:focus-within) { clip-path: inset(50%); height: 1px; overflow: hidden; }
-[data-testid=stDialog] img { max-height: min(62vh, 480px); }
+[data-testid=stDialog] img { height: min(62vh, 480px); width: auto !important; aspect-ratio: 1; }
 @media print { .js-plotly-plot, .stMainBlockContainer { color: #000 !important; } }
 </style>
 """

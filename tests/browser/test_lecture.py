@@ -116,6 +116,7 @@ def test_the_qr_code_is_the_page_s_own_address(page: Page, server: str, screensh
     screenshot(page, "share")
     seen = picture.bounding_box()
     assert seen is not None
+    assert seen["width"] == pytest.approx(seen["height"], abs=2)  # squares stay squares
     assert seen["width"] >= 300
     (code,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(picture.screenshot())).convert("L"))
     assert code.text == page.url
