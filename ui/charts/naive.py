@@ -19,7 +19,7 @@ LOOKS = {"too much": (palette.OVER, "/"), "too little": (palette.SYSTEM, ".")}
 NAIVE_KEY = tuple((fill, words) for words, (fill, _) in LOOKS.items())
 
 
-SIDES = {"text": "← too little · too much →", "standoff": 6}
+SIDES = {"text": "left: too little · right: too much", "standoff": 6}
 
 
 def _reach(logs: Sequence[float]) -> list[float]:
