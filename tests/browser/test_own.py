@@ -26,7 +26,7 @@ CONFIG: dict[str, Any] = {
 # As long as names may be; the second needs a keyboard, so nothing in it is invisible.
 HTML = '<img src=x onerror="window.hacked=1"><b>bold</b> $x^2$ [l](javascript:alert(1))'
 MARKDOWN = "1. $$y$$ :red[tint] **fat** `coded` :smile: www.example.org a@b.org -> שלום"
-NAMELESS = ("sources", "instructor")
+NAMELESS = ("sources", "papers", "instructor")
 FIGURES: dict[str, Any] = {"memory_gb": 80, "bandwidth_gb_per_s": 3000, "bf16_tflops": 900}
 
 # What a name has made, if anything; and all that can be read on the page, invisible characters left out.
