@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from core.hf.text import ConfigError, printable
 
@@ -233,6 +233,3 @@ class Keys:
         for name in names:
             if self.data.get(name):
                 raise ConfigError(f"{self.name(name)} is {_given(self.data[name])}: {why}.")
-
-
-TokenKind = Literal["full", "sliding", "chunked", "linear", "mamba"]
