@@ -71,7 +71,6 @@ class Terms:
     dated: str
     source: str
     power_w: float | None
-    is_edited: bool = False
 
 
 def terms(gpu: GpuSpec, edit: Edit | None = None) -> Terms:
@@ -92,7 +91,6 @@ def terms(gpu: GpuSpec, edit: Edit | None = None) -> Terms:
         dated="yours" if own is not None else price.month if price else "",
         source="" if own is not None or price is None else price.source,
         power_w=edit.power_w if edit.power_w is not None else gpu.tdp_w,
-        is_edited=edit != Edit(),
     )
 
 

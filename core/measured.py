@@ -348,11 +348,6 @@ def batch_group(m: Measurement) -> str:
     return "2 to 8 users" if m.batch <= 8 else "9 to 32 users" if m.batch <= 32 else "more users"
 
 
-def device_group(m: Measurement) -> str:
-    """The device; several of them count as another."""
-    return m.device if m.n_gpus == 1 else f"{m.n_gpus} × {m.device}"
-
-
 By = Literal["engine", "device", "format", "batch"]
 BYS: tuple[By, ...] = get_args(By)
 GROUPS: dict[By, Callable[[Measurement], str]] = {

@@ -31,7 +31,7 @@ _CSS = """
 [data-testid=stMainMenu], [data-testid=stMainMenu] *, [data-testid=stStatusWidget] * { pointer-events: auto; }
 .stMainBlockContainer { padding: .7rem 1.6rem 3rem; max-width: 1500px; }
 .stMainBlockContainer h1 { font-size: 1.75rem; padding: 0; }
-.stMainBlockContainer h2 { font-size: 1.4rem; padding: .8rem 0 .2rem; }
+.stMainBlockContainer h2 { font-size: 1.4rem; padding: .8rem 0 .5rem; }
 .stMainBlockContainer h3 { font-size: 1.15rem; padding: .3rem 0 .25rem; }
 [data-testid=stVerticalBlock] { gap: .5rem; }
 [data-testid=stButtonGroup] button { min-height: 2.5rem; }

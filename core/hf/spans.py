@@ -62,7 +62,7 @@ def switched_list(k: Keys, n: int) -> list[Span]:
     return no_spans(k, n) if k.flag("windows in use", "use_sliding_window", default=False) else [(None, None)] * n
 
 
-def patterned(default: int | None, *, last_full: bool = False, when_absent: str = "pattern") -> SpanMaker:
+def patterned(default: int, *, when_absent: str = "refuse") -> SpanMaker:
     """Every n-th layer full, the others sliding, unless the file lists the layers."""
 
     def make(k: Keys, n: int) -> list[Span]:
@@ -78,13 +78,11 @@ def patterned(default: int | None, *, last_full: bool = False, when_absent: str 
                 every = _letters(k, value)
             else:
                 found = k.maybe("period of full layers", *names, high=LAYERS_MAX)
-                every = [*(["L"] * ((found or default or 1) - 1)), "G"]
+                every = [*(["L"] * ((found or default) - 1)), "G"]
                 if found is None:
                     why = f"{k.name(names[0])} is absent: what this model type does"
                     k.assume("period of full layers", f"every {default}th full", why)
             kinds = ["sliding_attention" if every[i % len(every)] == "L" else "full_attention" for i in range(n)]
-            if last_full:
-                kinds[-1] = "full_attention"
         return by_kind(k, kinds)
 
     return make
