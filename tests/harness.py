@@ -1,11 +1,16 @@
 """The app in Streamlit's own test runner."""
 
+from functools import cache
 from pathlib import Path
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT_S = 60
+
+# Every new AppTest reads the metadata of all installed packages again, two thirds of its time; they stay as they are.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def open_app(query: dict[str, str] | None = None, page: str | None = None) -> AppTest:

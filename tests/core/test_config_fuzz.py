@@ -224,26 +224,23 @@ REQUIRED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("absent", ["deleted", "null"])
-@pytest.mark.parametrize(("family", "key"), [(family, key) for family, keys in REQUIRED.items() for key in keys])
-def test_a_missing_dimension_is_refused_by_name(family, key, absent):
+IMPOSSIBLE = (None, 0, -1, 1.5, True, "", "12", [], {}, 10**30, float("nan"), float("inf"))
+
+
+@pytest.mark.parametrize("family", REQUIRED)
+def test_a_missing_or_impossible_dimension_is_refused_by_name(family):
     config = copy.deepcopy(VALID[family])
     section = config["text_config"] if family in NESTED else config
-    assert section.pop(key)
-    if absent == "null":
-        section[key] = None
-    with pytest.raises(ConfigError, match=rf"\b{key}\b"):
-        read_hf_config(config)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "", "12", [], {}, 10**30, float("nan"), float("inf")], ids=repr)
-@pytest.mark.parametrize(("family", "key"), [(family, key) for family, keys in REQUIRED.items() for key in keys])
-def test_an_impossible_dimension_is_refused_by_name(family, key, value):
-    config = copy.deepcopy(VALID[family])
-    (config["text_config"] if family in NESTED else config)[key] = value
-    with pytest.raises(ConfigError, match=rf"\b{key}\b") as caught:
-        read_hf_config(config)
-    check_message(str(caught.value))
+    for key in REQUIRED[family]:
+        valid = section.pop(key)
+        with pytest.raises(ConfigError, match=rf"\b{key}\b"):
+            read_hf_config(config)
+        for value in IMPOSSIBLE:
+            section[key] = value
+            with pytest.raises(ConfigError, match=rf"\b{key}\b") as caught:
+                read_hf_config(config)
+            check_message(str(caught.value))
+        section[key] = valid
 
 
 def sizes_of(config: Config) -> Iterator[tuple[Config, str]]:
@@ -341,7 +338,7 @@ def mutated(draw: st.DrawFn) -> Config:
     return config
 
 
-@settings(max_examples=2000, **FUZZ)
+@settings(max_examples=800, **FUZZ)
 @given(mutated())
 @example({})
 @example({"model_type": "llama"})
@@ -350,7 +347,7 @@ def test_any_mutated_config_gives_a_model_or_a_refusal(config):
     check(config)
 
 
-@settings(max_examples=500, **FUZZ)
+@settings(max_examples=300, **FUZZ)
 @given(mutated())
 @example(VALID["llama"] | {"num_key_value_heads": 3})
 @example({key: value for key, value in VALID["mpt"].items() if key != "model_type"})
@@ -415,7 +412,7 @@ def broken_bytes(draw: st.DrawFn) -> bytes:
     return content
 
 
-@settings(max_examples=1200, **FUZZ)
+@settings(max_examples=500, **FUZZ)
 @given(broken_bytes())
 def test_any_broken_file_gives_a_model_or_a_refusal(content):
     check(content)

@@ -295,9 +295,9 @@ def test_any_text_is_refused(text):
     assert unpacked(text) is None
 
 
-@pytest.mark.parametrize("at", range(0, len(pack(MODEL) or ""), 7))
-def test_a_link_cut_short_is_refused(at):
-    assert unpacked((pack(MODEL) or "")[:at]) is None
+def test_a_link_cut_short_is_refused():
+    packed = pack(MODEL) or ""
+    assert [at for at in range(0, len(packed), 7) if unpacked(packed[:at]) is not None] == []
 
 
 @given(st.data())
@@ -490,18 +490,18 @@ def test_a_good_link_is_silent():
     assert opened(GPU_LINK) == (GPU, [])
 
 
-@pytest.mark.parametrize("text", BAD, ids=lambda text: repr(text[:9]))
 @pytest.mark.parametrize("key", GPU_FIGURES)
-def test_a_bad_figure_is_named(key, text):
-    gpu, (said, *more) = opened(GPU_LINK | {key: text})
-    assert said.startswith(f"{key} must be a number from ")
-    assert shown(text) in said or shown(text.strip()) in said
-    if more:  # nothing to clamp, and no custom GPU without it
-        assert key in ("gpu_memory", "gpu_bandwidth")
-        assert (gpu.slug, more) == ("h100-sxm", [NEEDED])
-    else:
-        assert gpu.slug == CUSTOM
-        assert gpu != GPU
+def test_a_bad_figure_is_named(key):
+    for text in BAD:
+        gpu, (said, *more) = opened(GPU_LINK | {key: text})
+        assert said.startswith(f"{key} must be a number from ")
+        assert shown(text) in said or shown(text.strip()) in said
+        if more:  # nothing to clamp, and no custom GPU without it
+            assert key in ("gpu_memory", "gpu_bandwidth")
+            assert (gpu.slug, more) == ("h100-sxm", [NEEDED])
+        else:
+            assert gpu.slug == CUSTOM
+            assert gpu != GPU
 
 
 @pytest.mark.parametrize("key", GPU_FIGURES)

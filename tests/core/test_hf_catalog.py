@@ -35,25 +35,16 @@ def test_every_model_with_a_published_file_is_here():
 
 
 @pytest.mark.parametrize("slug", CONFIGS)
-def test_parameters_are_the_record_s(slug):
+def test_parameters_and_cache_are_the_record_s(slug):
     spec, record = read_hf_config(published(slug)), models()[slug]
     assert spec.params_by_component == record.params_by_component
     assert (spec.n_params, spec.n_active_params) == (record.n_params, record.n_active_params)
     assert spec.tied_embeddings == record.tied_embeddings
-
-
-@pytest.mark.parametrize("slug", CONFIGS)
-def test_cache_is_the_record_s(slug):
-    spec, record = read_hf_config(published(slug)), models()[slug]
+    assert spec.native_format == record.native_format
     assert spec.kv_bytes_per_token() == record.kv_bytes_per_token()
     assert [spec.kv_bytes(tokens) for tokens in CONTEXTS] == [record.kv_bytes(tokens) for tokens in CONTEXTS]
     assert spec.state_bytes == record.state_bytes
     assert spec.max_context == record.max_context
-
-
-@pytest.mark.parametrize("slug", CONFIGS)
-def test_native_format_is_the_record_s(slug):
-    assert read_hf_config(published(slug)).native_format == models()[slug].native_format
 
 
 @pytest.mark.parametrize("slug", CONFIGS)

@@ -23,7 +23,6 @@ KINDS = ("mamba", "mamba2", "falcon_mamba", "jamba", "bamba", "nemotron_h", "lfm
          "deepseek_v32", "glm_moe_dsa", "gemma3_text", "gpt_oss", "llama4_text")  # fmt: skip
 READ = {f"{e['model_type']}-{e['variant']}": e["config"] for e in COUNTS if e.get("model_type") in KINDS}
 SPECS: dict[str, ModelSpec] = dict(models()) | {name: read_hf_config(config) for name, config in READ.items()}
-every_spec = pytest.mark.parametrize("model", SPECS.values(), ids=SPECS)
 
 
 def number(text: str) -> int:
@@ -33,7 +32,7 @@ def number(text: str) -> int:
 # ---------------------------------------------------------------- the arithmetic
 
 
-@every_spec
+@pytest.mark.parametrize("model", SPECS.values(), ids=SPECS)
 def test_derivations_multiply_out(model):
     lines = {d.key: d for d in model_derivations(model)}
     assert ("per_token" in lines) is bool(model.kv_bytes_per_token())
@@ -61,7 +60,7 @@ def test_a_hybrid_adds_up_in_words():
 # ---------------------------------------------------------------- layers
 
 
-@every_spec
+@pytest.mark.parametrize("model", SPECS.values(), ids=SPECS)
 def test_layers_add_up_to_the_model(model):
     header, rows = group_rows(model)
     assert all(len(row) == len(header) for row in rows)
@@ -106,19 +105,19 @@ def test_a_layer_group_in_words(slug, row):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@every_spec
-def test_growth_is_the_cache_of_one_sequence(model, unit):
-    header, rows = growth_rows(model, unit)
-    assert len(header) == 4
-    contexts = [number(row[0]) for row in rows]
-    assert contexts == sorted(set(contexts))
-    assert contexts[-1] == model.max_context
-    for tokens, (_, cache, adds, full) in zip(contexts, rows, strict=True):
-        assert cache == format_bytes(model.kv_bytes(tokens) + model.state_bytes, unit)
-        assert adds == format_bytes(model.kv_bytes(tokens + 1) - model.kv_bytes(tokens), unit)
-        windows = [(g.count, g.attention.span) for g in model.groups if isinstance(g.attention, SoftmaxAttention)]
-        filled = [n for n, span in windows if tokens_kept(context=2**40, span=span) <= tokens]
-        assert full == sum(filled)
+def test_growth_is_the_cache_of_one_sequence(unit):
+    for model in SPECS.values():
+        header, rows = growth_rows(model, unit)
+        assert len(header) == 4
+        contexts = [number(row[0]) for row in rows]
+        assert contexts == sorted(set(contexts))
+        assert contexts[-1] == model.max_context
+        for tokens, (_, cache, adds, full) in zip(contexts, rows, strict=True):
+            assert cache == format_bytes(model.kv_bytes(tokens) + model.state_bytes, unit)
+            assert adds == format_bytes(model.kv_bytes(tokens + 1) - model.kv_bytes(tokens), unit)
+            windows = [(g.count, g.attention.span) for g in model.groups if isinstance(g.attention, SoftmaxAttention)]
+            filled = [n for n, span in windows if tokens_kept(context=2**40, span=span) <= tokens]
+            assert full == sum(filled)
 
 
 def test_windows_fill_one_after_the_other():
@@ -138,17 +137,17 @@ def test_a_constant_state_does_not_grow():
 # ---------------------------------------------------------------- sentences
 
 
-@every_spec
-def test_summary(model):
-    said = summary(model)
-    assert f"{model.name}: {model.n_params:,} parameters" in said[0]
-    assert all(sentence.endswith(".") and sentence.isprintable() for sentence in said)
-    together = " ".join(said)
-    assert ("One token uses" in together) is (model.moe is not None)
-    assert ("Recurrent layers keep" in together) is bool(model.state_bytes)
-    assert ("One more token adds" in together) is bool(model.kv_bytes_per_token())
-    if model.moe is not None:
-        assert f"{model.n_active_params:,} of them" in together
+def test_summary():
+    for model in SPECS.values():
+        said = summary(model)
+        assert f"{model.name}: {model.n_params:,} parameters" in said[0]
+        assert all(sentence.endswith(".") and sentence.isprintable() for sentence in said)
+        together = " ".join(said)
+        assert ("One token uses" in together) is (model.moe is not None)
+        assert ("Recurrent layers keep" in together) is bool(model.state_bytes)
+        assert ("One more token adds" in together) is bool(model.kv_bytes_per_token())
+        if model.moe is not None:
+            assert f"{model.n_active_params:,} of them" in together
 
 
 @pytest.mark.parametrize(

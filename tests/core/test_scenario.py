@@ -224,15 +224,16 @@ HOSTILE = (
 FINE = {("model", "llama-3-8b"), ("reserve", "1.5"), ("reserve", "1e3")}  # numbers to a percentage, the last clamped
 
 
-@pytest.mark.parametrize(("key", "text"), [(k, t) for k in QUERY_KEYS for t in HOSTILE if (k, t) not in FINE])
-def test_a_hostile_value_changes_nothing_and_is_said(key, text):
-    made, notes = Scenario.from_query(LINK | {key: text})
-    assert made == Scenario()
-    assert len(notes) == 1
-    assert notes[0].startswith(f"{key} must be ")
-    assert notes[0].endswith(f"was replaced by {LINK[key]}.")
-    assert len(notes[0]) < 300
-    assert notes[0].isprintable()
+@pytest.mark.parametrize("key", QUERY_KEYS)
+def test_a_hostile_value_changes_nothing_and_is_said(key):
+    for text in (t for t in HOSTILE if (key, t) not in FINE):
+        made, notes = Scenario.from_query(LINK | {key: text})
+        assert made == Scenario(), text
+        assert len(notes) == 1, text
+        assert notes[0].startswith(f"{key} must be ")
+        assert notes[0].endswith(f"was replaced by {LINK[key]}.")
+        assert len(notes[0]) < 300
+        assert notes[0].isprintable()
 
 
 def test_every_fault_of_a_link_is_said():

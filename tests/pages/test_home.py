@@ -38,18 +38,18 @@ def test_untouched_it_teaches() -> None:
     assert "2,126 tokens/s" in shown
 
 
-@pytest.mark.parametrize("slug", list(models()))
-def test_every_model(home: AppTest, slug: str) -> None:
-    home.selectbox(key="model").set_value(slug).run()
-    assert_sound(home)
-    assert query(home)["model"] == slug
+def test_every_model(home: AppTest) -> None:
+    for slug in models():
+        home.selectbox(key="model").set_value(slug).run()
+        assert_sound(home)
+        assert query(home)["model"] == slug
 
 
-@pytest.mark.parametrize("slug", list(gpus()))
-def test_every_gpu(home: AppTest, slug: str) -> None:
-    home.selectbox(key="gpu").set_value(slug).run()
-    assert_sound(home)
-    assert query(home)["gpu"] == slug
+def test_every_gpu(home: AppTest) -> None:
+    for slug in gpus():
+        home.selectbox(key="gpu").set_value(slug).run()
+        assert_sound(home)
+        assert query(home)["gpu"] == slug
 
 
 ENDS = [

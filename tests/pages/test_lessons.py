@@ -75,10 +75,10 @@ def ends_of(at: AppTest, kind: str, key: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("lesson", "preset"),
-    [(lesson, preset) for lesson in LESSONS for preset in lesson.presets],
+    [(lesson, preset) for lesson in LESSONS for preset in (lesson.presets[0], lesson.presets[-1])],
     ids=lambda x: x.page if isinstance(x, Lesson) else x.slug,
 )
-def test_every_preset_at_both_ends_of_the_page_s_controls(lesson: Lesson, preset: Preset) -> None:
+def test_presets_at_both_ends_of_the_page_s_controls(lesson: Lesson, preset: Preset) -> None:
     at = open_lesson(lesson.page, View(preset.scenario))
     for kind, key, _ in ENDS[lesson.page]:
         for value in ends_of(at, kind, key):
