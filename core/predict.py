@@ -157,10 +157,29 @@ def ask(prediction: Prediction[Any], view: View) -> Asked | None:
         question=prediction.question(case),
         claims=tuple(claim.text for claim in prediction.claims),
         right=holding[0],
-        why=prediction.why(case, view.unit),
+        why=prediction.why(case, view.unit) + (what_if(case) if isinstance(case, Change) else ""),
         header=prediction.header,
         rows=case.rows(view.unit),
     )
+
+
+def what_if(change: Change) -> str:
+    """Why the figures after, or already those before, are a what-if; empty where the system can hold them.
+
+    >>> what_if(Change(evaluate(Scenario(batch=32)), evaluate(Scenario(batch=64))))
+    ' A what-if: 64 users of 8,192 tokens do not fit, at most 56 fit.'
+    """
+    said: list[str] = []
+    for result in (change.before, change.after):
+        s, m = result.scenario, result.memory
+        stops = s.released_model.max_context
+        load = f"{plural(s.batch, 'user')} of {plural(s.context, 'token')}"
+        if not m.fits:
+            room = f", at most {integer(m.max_batch)} fit" if m.max_batch else ""
+            said.append(f" A what-if: {load} {'does' if s.batch == 1 else 'do'} not fit{room}.")
+        if s.context > stops:
+            said.append(f" A what-if: {s.released_model.name} stops at {plural(stops, 'token')}.")
+    return "".join(dict.fromkeys(said))
 
 
 def _changed(change: Callable[[Scenario], tuple[Scenario, Scenario] | None]) -> Callable[[View], Change | None]:

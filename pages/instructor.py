@@ -12,7 +12,7 @@ TO_KNOW = (
     "**Project.** The links open in lecture view: large print, and nothing to scroll. L turns it on and off, on every "
     "page; Back in the browser undoes a change.",
     "**Ask first.** Each lesson opens with a prediction. Let the class raise hands, then choose, and the formulas "
-    "answer. With reveal=1 in the address, or the switch “Show the answer”, all answers are there at once.",
+    "answer. With reveal=1 in the address, or the switch “Show all answers”, all answers are there at once.",
     "**On phones.** Share, or the key S, shows the link of what you see as a QR code: the class opens exactly that "
     "view and drags the sliders itself. The server must be reachable from their network.",
     "**On slides.** Copy the addresses below: each opens cold, on any day, with its own scenario.",

@@ -58,7 +58,7 @@ def predict(view: View, lesson: Lesson) -> None:
                 key=f"predict_{lesson.page}_{asked_of}",
                 on_change=shell.touch,
             )
-            st.toggle("Show the answer", key=shell.live("reveal"), on_change=shell.touch)
+            st.toggle("Show all answers", key=shell.live("reveal"), on_change=shell.touch)
         with answer:
             if choice is None and not view.reveal:
                 st.caption("Choose first, then see. Nothing is graded or stored.")

@@ -64,7 +64,7 @@ dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 .figures.strip { grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); }
 .st-key-offstage { position: fixed; left: 0; bottom: 0; background: var(--background, Canvas); }
 .st-key-offstage:not(:focus-within) { clip-path: inset(50%); height: 1px; overflow: hidden; }
-[data-testid=stDialog] img { height: min(62vh, 480px); width: auto !important; aspect-ratio: 1; }
+[data-testid=stDialog] img { height: min(62vh, 480px, 74vw); width: auto !important; aspect-ratio: 1; }
 @media print { .js-plotly-plot, .stMainBlockContainer { color: #000 !important; } }
 </style>
 """
@@ -145,19 +145,30 @@ def hide(keys: Iterable[str]) -> None:
     st.session_state.setdefault(_LIVE, set()).difference_update(keys)
 
 
+def _labels(view: View) -> dict[str, object]:
+    """What the labels of options depend on, by widget key."""
+    model = view.scenario.released_model
+    return {
+        "model": view.own_model and view.own_model.label,
+        "gpu": view.own_gpu and view.own_gpu.label,
+        "kv_heads": model.released_kv_heads,
+        "weight_format": (model.native_format, model.native_wide),
+    }
+
+
 def seed(view: View) -> None:
     """Refill the widget keys from a view.
 
     A live widget's key is written only where it differs. The others are always written: a browser that builds a widget
-    anew (another page, an opened popover) shows a value only if this very run has set it. So does a menu whose chosen
-    option has another name: a second own model in the place of the first.
+    anew (another page, an opened popover) shows a value only if this very run has set it. So does a menu or slider
+    whose chosen option has another label: the browser looks for the old one, and finding none it takes the first.
     """
     known = st.session_state.get(_LIVE, ())
-    own = {"model": view.own_model and view.own_model.label, "gpu": view.own_gpu and view.own_gpu.label}
-    before = st.session_state.get(_LABELS, own)
-    st.session_state[_LABELS] = own
+    labels = _labels(view)
+    before = st.session_state.get(_LABELS, labels)
+    st.session_state[_LABELS] = labels
     for key, value in widget_values(view).items():
-        renamed = own.get(key) != before.get(key)
+        renamed = labels.get(key) != before.get(key)
         if key not in known or renamed or st.session_state.get(key) != value:
             st.session_state[key] = value
 
@@ -246,14 +257,14 @@ def load(page: str) -> View:
     link = st.query_params.to_dict()
     query = {key: link[key] for key in LINK_KEYS if key in link}
     notes: list[str] = state.pop(_NOTES, [])
+    if state.get(_PAGE) != page:  # its widgets are new, whoever opened it: a link, Back or Next
+        state[_LIVE] = set()
     if state.get(_VIEW) is None or (query and query != state.get(_QUERY) and not touched):
         view, notes = View.from_query(query, _default(query))
         if view.is_lecture and _is_phone():
             view = view.replace(view="page")
         seed(view)
     else:
-        if state.get(_PAGE) != page:
-            state[_LIVE] = set()
         view, more = snapped(state, state[_VIEW], state.get(_LIVE, ()))
         notes += more
         seed(view)
@@ -283,7 +294,7 @@ def open_page(slug: str) -> View:
 
 def _bar(view: View, slug: str) -> None:
     """Page before, next page, lecture view, share, keys, all pages."""
-    query = view.to_query()
+    query = view.replace(reveal=False).to_query()  # the next page asks anew
 
     def icon(name: str) -> str | None:  # large print leaves no room for icons
         return None if view.is_lecture else f":material/{name}:"

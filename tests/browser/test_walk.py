@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import lessons, presets
+from core.catalog import models
+from core.lecture import PLAN
 from core.predict import ask
 from core.scenario import Scenario
 from core.view import View
@@ -406,6 +408,47 @@ def test_predict_then_reveal_by_keyboard(tab: Explorer) -> None:
     expect(tab.page.get_by_text("As you predicted:")).to_be_visible()
     tab.press(tab.page.get_by_role("radio", name=asked.claims[asked.right - 1]), "Space")
     expect(tab.page.get_by_text("Not quite:")).to_be_visible()
+
+
+def test_a_released_number_stays_released_from_model_to_model(tab: Explorer) -> None:
+    """The browser knows an option by its label, and "8 (released)" becomes "32 (released)"."""
+    tab.open(SHORT)
+    heads = tab.slider("KV heads")
+    for slug in ("llama-2-7b", "qwen2.5-7b", "gpt2-xl", "palm-540b-mha-pope", "llama-3-8b"):
+        model = models()[slug]
+        with tab.turning(model=slug):
+            tab.choose("Model", model.label)
+        expect(heads).to_have_attribute("aria-valuetext", f"{model.released_kv_heads[0]} (released)")
+    with tab.turning(batch="2"):
+        tab.press(tab.slider("Users"), "ArrowRight")
+    expect(heads).to_have_attribute("aria-valuetext", "8 (released)")
+
+
+def test_the_released_format_stays_chosen_from_model_to_model(tab: Explorer) -> None:
+    tab.open(SHORT, path="fewer_bits")
+    chosen = tab.page.get_by_role("combobox", name="Weight format")
+    for slug in ("gpt2-xl", "deepseek-v3", "llama-2-7b"):
+        with tab.turning(model=slug):
+            tab.choose("Model", models()[slug].label)
+        native = Scenario(model=slug).weight_format_spec.label
+        expect(chosen).to_have_value(f"as released: {native}")
+
+
+def test_a_link_opened_after_back_sets_the_sliders_too(tab: Explorer) -> None:
+    """The plan's links are followed and left by the browser's Back; the session, with all it remembers, is the same."""
+    plan = lessons.page("instructor").question
+    first, second = PLAN[0].view, PLAN[1].view
+    tab.open(first.replace(scenario=second.scenario, view="page"))  # the page after Back asks for what link 2 asks
+    tab.page.get_by_role("button", name="Pages").click()
+    tab.page.get_by_role("link", name=plan).click()
+    for view in (first, second):
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(plan)
+        tab.settle(None)
+        tab.page.locator(f"a[href*='{urlencode({'batch': view.scenario.batch})}&']").first.click()
+        expect(tab.page.get_by_role("heading", level=1)).not_to_have_text(plan)
+        tab.settle(None)
+        expect(tab.slider("Users")).to_have_attribute("aria-valuetext", f"{view.scenario.batch:,}")
+        tab.page.go_back()
 
 
 def test_a_control_that_went_away_comes_back_with_its_value(tab: Explorer) -> None:

@@ -81,3 +81,18 @@ def test_presets_have_unique_slugs() -> None:
     seen: dict[str, Preset] = {}
     for preset in (p for lesson in LESSONS for p in lesson.presets):
         assert seen.setdefault(preset.slug, preset) == preset
+
+
+def test_what_cannot_be_is_called_a_what_if() -> None:
+    """The longest context of Llama 3 8B is 8,192 tokens (its config.json); 16 GB of weights do not fit a T4's 16 GB."""
+    context = ask(MORE_CONTEXT, View(Scenario(batch=1, context=8192)))
+    assert context is not None
+    assert context.why.endswith(" A what-if: Llama 3 8B stops at 8,192 tokens.")
+    weights = ask(MORE_USERS, View(Scenario(gpu="t4", context=1024)))
+    assert weights is not None
+    assert weights.why.endswith(
+        "A what-if: 1 user of 1,024 tokens does not fit. A what-if: 2 users of 1,024 tokens do not fit."
+    )
+    fits = ask(MORE_USERS, View(Scenario(context=1024)))
+    assert fits is not None
+    assert "what-if" not in fits.why
