@@ -315,6 +315,7 @@ def row(view: View, *controls: Control, widths: Sequence[float] | None = None) -
     for column, control in zip(columns, controls, strict=True):
         with column:
             control(view)
+    shell.catch_up(view)
 
 
 def more(*shown: Control, extra: Sequence[Control] = ()) -> Control:

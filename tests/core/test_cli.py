@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, settings
 
-from core.__main__ import main, query_of, table_text
 from core.catalog import models
+from core.cli import main, query_of, table_text
 from core.evaluate import evaluate
 from core.report import numbers_table
 from core.scenario import Scenario
@@ -215,5 +215,5 @@ def test_a_name_from_elsewhere_gives_the_terminal_no_orders() -> None:
 
 
 def test_no_user_interface_is_imported() -> None:
-    code = f"import sys, core.__main__; sys.exit(any(name in sys.modules for name in {UI_LIBRARIES!r}))"
+    code = f"import sys, core.cli; sys.exit(any(name in sys.modules for name in {UI_LIBRARIES!r}))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
