@@ -109,25 +109,34 @@ class Student:
         """One change and the check of what came back; the seconds it took."""
         found = [c for c in changes(self.session.last) if c[0] in (keys or MOVES)]
         if turning and (not found or self.choice.randrange(TURN_EVERY) == 0):
-            self.path = self.choice.choice([path for path in PATHS if path != self.path])
-            run = await self.session.turn_to(self.path)
-            self._arrive(run)
+            run = await self.turn(self.choice.choice([path for path in PATHS if path != self.path]))
         else:
-            key, label = self.choice.choice(found)
-            self.expected[key] = MOVES[key](label)
-            run = await self.session.move(key, label)
-            self._check(run)
+            run = await self.move(*self.choice.choice(found))
         self.record.n_bytes += run.n_bytes
         return run.seconds
 
-    async def drag(self, until: float, **how: Any) -> None:
+    async def turn(self, path: str) -> Run:
+        """To another page."""
+        run = await self.session.turn_to(path)
+        self.path = path
+        self._arrive(run)
+        return run
+
+    async def move(self, key: str, label: str) -> Run:
+        """One slider to one stop."""
+        run = await self.session.move(key, label)
+        self.expected[key] = MOVES[key](label)
+        self._check(run)
+        return run
+
+    async def drag(self, until: float, *, think_s: tuple[float, float] = THINK_S, **how: Any) -> None:
         """Think, change, think, change."""
-        await asyncio.sleep(self.choice.uniform(0, THINK_S[1]))
+        await asyncio.sleep(self.choice.uniform(0, think_s[1]))
         while time.perf_counter() < until:
             started = time.perf_counter()
             self.record.changed_s.append(await self.change(**how))
             # One change every two seconds, however long the answer took: a slow server gets no relief.
-            await asyncio.sleep(max(0.0, started + self.choice.uniform(*THINK_S) - time.perf_counter()))
+            await asyncio.sleep(max(0.0, started + self.choice.uniform(*think_s) - time.perf_counter()))
 
 
 def _count(label: str) -> str:
@@ -153,11 +162,19 @@ def link(number: int) -> Query:
 
 
 class Hall:
-    """Sessions on one server, opened one after the other."""
+    """Sessions at one address, opened one after the other."""
 
-    def __init__(self, server: Server, *, pages: Sequence[str] = PATHS, one_link: Query | None = None) -> None:
-        self.server, self.pages, self.one_link = server, pages, one_link
-        self.record = Record()
+    def __init__(
+        self,
+        url: str,
+        *,
+        pages: Sequence[str] = PATHS,
+        one_link: Query | None = None,
+        student: type[Student] = Student,
+        record: Record | None = None,
+    ) -> None:
+        self.url, self.pages, self.one_link, self._student = url, pages, one_link, student
+        self.record = record or Record()
         self.students: list[Student] = []
 
     async def fill(self, n: int) -> None:
@@ -166,7 +183,7 @@ class Hall:
         while len(self.students) < n:
             number = len(self.students)
             path = self.pages[number % len(self.pages)]
-            student = Student(number, Session(self.server.url), self.record, random.Random(number), path)
+            student = self._student(number, Session(self.url), self.record, random.Random(number), path)
             self.students.append(student)
             opening.append(self._later(len(opening) * OPEN_S, student.open(self.one_link or link(number))))
         await self._all(opening)
@@ -216,7 +233,7 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
 
 async def crowd(server: Server, n: int, seconds: float) -> dict[str, Any]:
     """n sessions that all drag: times, errors, processor and memory."""
-    hall = Hall(server)
+    hall = Hall(server.url)
     await hall.fill(n)
     cpu, start = server.cpu_s, time.perf_counter()
     record = await hall.drag(seconds)
@@ -283,7 +300,7 @@ async def students_a_core() -> dict[str, Any]:
             ("floor", "off"): floor_off,
         }
         one_link = View(Scenario(context=512)).to_query()
-        halls = {kind: Hall(server, pages=("",), one_link=one_link) for kind, server in servers.items()}
+        halls = {kind: Hall(server.url, pages=("",), one_link=one_link) for kind, server in servers.items()}
         for hall in halls.values():
             await hall.fill(1)
             await visit_all_stops(hall.students[0])
@@ -356,7 +373,7 @@ def between(steps: Sequence[tuple[int, float, float]]) -> float:
 async def flat(n_reruns: int) -> dict[str, Any]:
     """Memory after the first reruns and at the end; sessions stay open and do not think."""
     with served() as server:
-        hall = Hall(server)
+        hall = Hall(server.url)
         await hall.fill(FLAT_SESSIONS)
         rows: list[tuple[int, float]] = []
         done = 0

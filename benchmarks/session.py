@@ -59,27 +59,34 @@ class Session:
 
     def __init__(self, url: str, *, cookie: str = "", resume: str = "") -> None:
         self._address = urlsplit(url)
-        self._headers = {"Cookie": cookie} if cookie else {}
-        self._protocols = [SUBPROTOCOL, NO_TOKEN, resume] if resume else [SUBPROTOCOL]
+        self.cookie = cookie
+        self.id = resume
         self._socket: ClientConnection | None = None
         self._cached: dict[str, tuple[int, Element]] = {}
         self._n_runs = 0
         self._page_hash = ""
         self.query: Query = {}
         self.pages: dict[str, str] = {}
-        self.id = ""
         self.last = Run()
 
     async def __aenter__(self) -> Session:
+        await self.connect()
+        return self
+
+    async def connect(self) -> None:
+        """The websocket, or a new one after it was lost: what the tab shows and remembers stays."""
         a = self._address
+        protocols = [SUBPROTOCOL, NO_TOKEN, self.id] if self.id else [SUBPROTOCOL]
         self._socket = await connect(
             f"ws://{a.netloc}{a.path}/_stcore/stream",
-            subprotocols=[Subprotocol(name) for name in self._protocols],
-            additional_headers=self._headers,
+            subprotocols=[Subprotocol(name) for name in protocols],
+            additional_headers={"Cookie": self.cookie} if self.cookie else {},
             max_size=None,
             open_timeout=ANSWER_S,
         )
-        return self
+        answer = self._socket.response
+        given = answer.headers.get("Set-Cookie") if answer else None
+        self.cookie = given.partition(";")[0] if given else self.cookie
 
     async def __aexit__(self, *error: object) -> None:
         if self._socket is not None:

@@ -218,7 +218,7 @@ async def hostile_uploads(url: str, choice: random.Random) -> int:
 
 def test_hostile_links_and_uploads_are_not_noticed_by_others(server: Server) -> None:
     async def both() -> None:
-        hall = Hall(server)
+        hall = Hall(server.url)
         await hall.fill(6)
         async with asyncio.TaskGroup() as together:
             dragging = together.create_task(hall.drag(6))

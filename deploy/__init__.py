@@ -1,0 +1,1 @@
+"""Hosting the app on more than one machine: container, proxy, cluster."""
