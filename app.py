@@ -14,6 +14,11 @@ from core.report import numbers_table
 from core.verdict import ceiling_alt, memory_alt, verdict
 from ui import blocks, charts, controls, shell, story
 
+PARTS = (
+    "**Weights:** the numbers a model has learned. **KV cache:** the keys and values of all tokens so far, kept for "
+    "each user so that no token computes them again. **Reserve:** memory left to intermediate results and the software."
+)
+
 view = shell.open_page("home")
 scenario, unit = view.scenario, view.unit
 
@@ -22,6 +27,7 @@ second = (controls.batch, controls.context, controls.kv_heads)
 if not view.is_lecture:
     controls.row(view, *first, controls.more(*first, *second), controls.unit, widths=(3.4, 3.6, 1.6, 2.2, 1.5))
 controls.row(view, *second)
+blocks.looked_at(view, says_fit=False)
 
 result = evaluate(scenario)
 said = verdict(result, unit)
@@ -29,16 +35,20 @@ change = changed(view)
 before = change.before if change else None
 
 bar_alt, ceiling_words = told(memory_alt(result, unit), change), told(ceiling_alt(result), change)
-blocks.chart(charts.memory_bar(result, unit, before), key="memory_bar", alt=bar_alt)
-blocks.verdict(said)
+blocks.chart(charts.memory_bar(result, unit, before), key="memory_bar", alt=bar_alt, lecture_px=charts.LOW)
+blocks.verdict(said, brief=view.is_lecture and story.is_open(view))
+if view.is_lecture:
+    story.note(view)
 blocks.pinned(view, change)
 speed = speed_derivations(result, unit)
 blocks.fold(view, speed, ("memory_s", "per_user", "system"), story.buttons)
-numbers, pin = st.columns([5, 2], vertical_alignment="center")
+numbers, pin = st.columns([4, 3], vertical_alignment="center")
 with numbers:
-    blocks.sentences(key_lines(result, before, unit), small=True)
+    blocks.sentences(key_lines(result, before, unit), small=True, help=PARTS)
 with pin, st.container(horizontal=True, horizontal_alignment="right"):
+    story.next_button(view)
     blocks.pin_row(view)
+story.note(view)
 
 chart, figures = st.columns([3, 2])
 with chart:

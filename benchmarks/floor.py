@@ -1,15 +1,17 @@
 """The floor of a page: what Streamlit itself costs for it.
 
 A run of the page is recorded, every call into Streamlit with its final arguments: widgets with their options and
-labels, layout, texts, figures. Replaying the recording draws the same page from values that are already there. It is
-made anew from each run, so it cannot fall behind the page.
+labels, layout, texts, tables, figures. Replaying the recording draws the same page from values that are already there.
+It is made anew from each run, so it cannot fall behind the page. The recording also knows what the widgets of that run
+offer, which is where a benchmark finds its next step.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -25,11 +27,25 @@ Scope = dict[str, Any]
 Body = Callable[[Scope], None]
 CALLBACKS = ("on_change", "on_click")
 
+MENUS = ("selectbox", "select_slider", "segmented_control", "radio", "multiselect")
+RANGES = ("slider", "number_input")
+BOXES = ("expander", "popover")
+FLOAT_STOPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A widget that was drawn: the command that drew it and what it can be set to. A button has nothing to set."""
+
+    command: str
+    values: Sequence[Any]
+
 
 class Recording:
     """The calls of one run, in order. Blocks (columns, containers) are numbered as they appear."""
 
     def __init__(self) -> None:
+        self.offers: dict[str, Offer] = {}  # by the widgets' keys
         self._calls: list[Callable[[list[Any]], object]] = []
         self._n_blocks = 0
 
@@ -44,6 +60,9 @@ class Recording:
 
     def called(self, name: str, block: int | None, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """Note a call; blocks in its result come back wrapped, so that what happens in them is noted too."""
+        offer = _offer(name, args, kwargs)
+        if offer:
+            self.offers[kwargs["key"]] = offer
         kwargs = _precomputed(args, kwargs)
 
         def call(blocks: list[Any]) -> None:
@@ -53,7 +72,7 @@ class Recording:
         self.add(call)
         wrapped = [Block(self, self._n_blocks + i, made) for i, made in enumerate(_blocks(result))]
         self._n_blocks += len(wrapped)
-        return (wrapped if isinstance(result, list) else wrapped[0]) if wrapped else result
+        return (wrapped if isinstance(result, list | tuple) else wrapped[0]) if wrapped else result
 
 
 class Block:
@@ -86,8 +105,24 @@ class Block:
 
 def _blocks(result: Any) -> list[Any]:
     """The blocks that a call made: for a value, none."""
-    found = result if isinstance(result, list) else [result]
+    found = list(result) if isinstance(result, list | tuple) else [result]
     return found if all(isinstance(one, DeltaGenerator) for one in found) else []
+
+
+def _offer(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Offer | None:
+    """What a call offers to whoever uses the page: for a text, a picture, a disabled widget nothing."""
+    if "key" not in kwargs or kwargs.get("disabled"):
+        return None
+    if name in MENUS:
+        return Offer(name, tuple(kwargs.get("options", args[1] if len(args) > 1 else ())))
+    if name in RANGES and len(args) > 2:
+        low, high = args[1], args[2]
+        if isinstance(low, float):
+            return Offer(name, [low + (high - low) * i / FLOAT_STOPS for i in range(FLOAT_STOPS + 1)])
+        return Offer(name, range(low, high + 1))
+    if name == "toggle" or (name in BOXES and "on_change" in kwargs):
+        return Offer(name, (False, True))
+    return Offer(name, ()) if name == "button" else None
 
 
 def _precomputed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -138,17 +173,25 @@ def recorded() -> Iterator[Recording]:
         yield recording
 
 
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds of one run: processor time of its thread, which a busy machine hardly changes, and by the clock."""
+
+    cpu_s: float
+    wall_s: float
+
+
 class Stopwatch:
     """Stands in for the script: runs a body in the script's place and takes its time."""
 
     def __init__(self) -> None:
         self._body: Body = _ignore
-        self.seconds = 0.0
+        self.took = Took(0.0, 0.0)
 
     def run(self, scope: Scope) -> None:
-        start = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.thread_time()
         self._body(scope)
-        self.seconds = time.perf_counter() - start
+        self.took = Took(time.thread_time() - cpu, time.perf_counter() - wall)
 
     @contextmanager
     def running(self, script: Path, body: Body) -> Iterator[None]:

@@ -73,11 +73,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of the app: `file` from the repository's root, `question` as its title and link label."""
+    """One page of the app: `file` from the repository's root, `question` as title and link label, menu `group`."""
 
     slug: str
     file: str
     question: str
+    group: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +93,30 @@ class Lesson:
     next_page: str
 
 
+# Groups of the menu in its columns; the pages stand in the same order.
+EXPLORE, LESSON, OWN, EVIDENCE, CLASS = "Explore", "Lessons", "Your choice", "Evidence", "For instructors"
+MENU: tuple[tuple[str, ...], ...] = ((EXPLORE, LESSON), (OWN, EVIDENCE, CLASS))
+
 PAGES: tuple[Page, ...] = (
-    Page("home", "app.py", "How Big Is the Cache?"),
-    Page("live", "pages/live.py", "What happens while you drag?"),
-    Page("fewer-kv-heads", "pages/fewer_kv_heads.py", "What do fewer KV heads buy?"),
-    Page("longer-context", "pages/longer_context.py", "When does the cache outgrow the weights?"),
-    Page("more-users", "pages/more_users.py", "Why serve many users at once?"),
-    Page("two-phases", "pages/two_phases.py", "Why is the GPU idle?"),
-    Page("fewer-bits", "pages/fewer_bits.py", "What does quantization shrink?"),
-    Page("experts", "pages/experts.py", "How many experts does a batch wake?"),
-    Page("paged-cache", "pages/paged_cache.py", "What do reservations waste?"),
-    Page("speculation", "pages/speculation.py", "More than one token per read?"),
-    Page("cut-the-bytes", "pages/cut_the_bytes.py", "Which lever moves this model most?"),
-    Page("bring-your-own", "pages/bring_your_own.py", "What about my model or GPU?"),
-    Page("compare", "pages/compare.py", "Which GPU, which model?"),
-    Page("reality", "pages/reality.py", "How close do real systems get?"),
-    Page("worksheet", "pages/worksheet.py", "Can I work it out by hand?"),
-    Page("instructor", "pages/instructor.py", "How do I teach this in fifteen minutes?"),
-    Page("naive", "pages/naive.py", "How wrong is the usual formula?"),
-    Page("papers", "pages/papers.py", "Which published numbers come out?"),
-    Page("sources", "pages/sources.py", "Where do the numbers come from?"),
+    Page("home", "app.py", "How Big Is the Cache?", EXPLORE),
+    Page("live", "pages/live.py", "What happens while you drag?", EXPLORE),
+    Page("fewer-kv-heads", "pages/fewer_kv_heads.py", "What do fewer KV heads buy?", LESSON),
+    Page("longer-context", "pages/longer_context.py", "When does the cache outgrow the weights?", LESSON),
+    Page("more-users", "pages/more_users.py", "Why serve many users at once?", LESSON),
+    Page("two-phases", "pages/two_phases.py", "Why is the GPU idle?", LESSON),
+    Page("fewer-bits", "pages/fewer_bits.py", "What does quantization shrink?", LESSON),
+    Page("experts", "pages/experts.py", "How many experts does a batch wake?", LESSON),
+    Page("paged-cache", "pages/paged_cache.py", "What do reservations waste?", LESSON),
+    Page("speculation", "pages/speculation.py", "More than one token per read?", LESSON),
+    Page("cut-the-bytes", "pages/cut_the_bytes.py", "Which lever moves this model most?", LESSON),
+    Page("bring-your-own", "pages/bring_your_own.py", "What about my model or GPU?", OWN),
+    Page("compare", "pages/compare.py", "Which GPU, which model?", OWN),
+    Page("reality", "pages/reality.py", "How close do real systems get?", EVIDENCE),
+    Page("naive", "pages/naive.py", "How wrong is the usual formula?", EVIDENCE),
+    Page("papers", "pages/papers.py", "Which published numbers come out?", EVIDENCE),
+    Page("sources", "pages/sources.py", "Where do the numbers come from?", EVIDENCE),
+    Page("worksheet", "pages/worksheet.py", "Can I work it out by hand?", CLASS),
+    Page("instructor", "pages/instructor.py", "How do I teach this in fifteen minutes?", CLASS),
 )
 
 LESSONS: tuple[Lesson, ...] = (

@@ -1,6 +1,6 @@
 """What the live picture shows while its own slider is dragged: frames, each of them one `evaluate()`.
 
-A reel is all frames of one quantity: users, context, KV heads, or one conversation that grows token by token. The
+A reel is all frames of one quantity: users, context, KV heads, or conversations that grow token by token. The
 frames are worked out beforehand, so that a drag needs no server; nothing here knows how they are drawn.
 """
 
@@ -25,7 +25,7 @@ LABELS: dict[Quantity, str] = {
     "users": "Users",
     "context": "Context",
     "kv_heads": "KV heads",
-    "story": "One conversation",
+    "story": "Conversation",
 }
 # What a frame changes in the scenario, and what its values count.
 FIELDS: dict[Quantity, str] = {"users": "batch", "context": "context", "kv_heads": "kv_heads", "story": "context"}
@@ -298,8 +298,12 @@ def _story_words(found: Reel, result: Result) -> str:
     start = found.values[0] or 1
     if found.edge == 0:
         return "Memory ends before the first token."
+    if now == end and not by_memory:
+        return "The model stops here."
+    if now == end and now > model.max_context:
+        return f"Memory ends here, past the model's {integer(model.max_context)}: a what-if."
     if now == end:
-        return "Memory ends here: the next token does not fit." if by_memory else "The model stops here."
+        return "Memory ends here: the next token does not fit."
     if now == start:
         return "The prompt is read; now token follows token."
     if now > model.max_context:
@@ -334,7 +338,7 @@ def setting(found: Reel) -> str:
         "users": f"{plural(s.context, 'token')} each",
         "context": plural(s.batch, "user"),
         "kv_heads": f"{plural(s.batch, 'user')} of {plural(s.context, 'token')}",
-        "story": "one user" if s.batch == 1 else f"{integer(s.batch)} users talking at once",
+        "story": "one conversation" if s.batch == 1 else f"{integer(s.batch)} conversations that grow alike",
     }
     return f"{s.released_model.name}{heads} on {devices}, {load[quantity]}"
 

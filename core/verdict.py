@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.drafting import Speculation
@@ -10,7 +11,7 @@ from core.evaluate import Request, Result, costs, crossing_context, evaluate, in
 from core.levers import Waterfall
 from core.model import LatentAttention
 from core.pool import Pool
-from core.scenario import Scenario
+from core.scenario import SPLIT_LABELS, Scenario
 from core.units import (
     Unit,
     format_bytes,
@@ -22,6 +23,7 @@ from core.units import (
     significant,
     trimmed,
 )
+from core.variants import Variant, heads_summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,10 @@ def cache_against_weights(result: Result) -> str:
     if not m.kv_bytes:
         return "There is no cache."
     ratio = m.kv_bytes / m.weights_bytes
-    if ratio >= 1:
-        return f"The cache is {format_ratio(ratio)} times the weights."
-    return f"The weights are {format_ratio(1 / ratio)} times the cache."
+    many = format_ratio(max(ratio, 1 / ratio))
+    if many == "1.0":
+        return "The cache is about as large as the weights."
+    return f"The cache is {many} times the weights." if ratio > 1 else f"The weights are {many} times the cache."
 
 
 def _room(result: Result) -> tuple[str, ...]:
@@ -124,6 +127,19 @@ def _cautions(result: Result) -> tuple[str, ...]:
     return tuple(found)
 
 
+def headline(result: Result, unit: Unit = "GB") -> str:
+    """Whether it fits, and by how much, in a few words.
+
+    >>> from core.evaluate import evaluate
+    >>> headline(evaluate(Scenario(batch=128)))
+    'Does not fit: 76.5 GB too much.'
+    """
+    m = result.memory
+    if m.fits:
+        return f"Fits, with {format_bytes(m.free_bytes, unit)} free."
+    return f"Does not fit: {format_bytes(m.over_by_bytes, unit)} too much."
+
+
 def verdict(result: Result, unit: Unit = "GB") -> Verdict:
     """The sentences for one result.
 
@@ -135,12 +151,8 @@ def verdict(result: Result, unit: Unit = "GB") -> Verdict:
     >>> said.memory[1]
     'Up to 56 users at this context.'
     """
-    m = result.memory
-    if m.fits:
-        headline = f"Fits, with {format_bytes(m.free_bytes, unit)} free."
-    else:
-        headline = f"Does not fit: {format_bytes(m.over_by_bytes, unit)} too much."
-    return Verdict(headline, (cache_against_weights(result), *_room(result)), _speed(result, unit), _cautions(result))
+    memory = (cache_against_weights(result), *_room(result))
+    return Verdict(headline(result, unit), memory, _speed(result, unit), _cautions(result))
 
 
 def key_line(result: Result, unit: Unit) -> str:
@@ -172,7 +184,12 @@ def ceiling_alt(result: Result) -> str:
 
 
 def context_summary(result: Result) -> tuple[str, ...]:
-    """Where the cache passes the weights, and what holds it back."""
+    """Where the cache passes the weights, and what holds it back; tokens with the digits of the arithmetic.
+
+    >>> from core.evaluate import evaluate
+    >>> context_summary(evaluate(Scenario(batch=1024)))
+    ('With 1,024 users the cache passes the weights at 119.7 tokens.',)
+    """
     s = result.scenario
     curve = costs(s).stored
     crossing = crossing_context(s)
@@ -184,7 +201,7 @@ def context_summary(result: Result) -> tuple[str, ...]:
     else:
         beyond = crossing > s.released_model.max_context
         limit = f", beyond the {integer(s.released_model.max_context)} at which the model stops" if beyond else ""
-        found = [f"With {users} the cache passes the weights at {integer(crossing)} tokens{limit}."]
+        found = [f"With {users} the cache passes the weights at {significant(crossing, 4)} tokens{limit}."]
     if curve.spans:
         share = curve.per_token_bytes(s.context) / curve.per_token_bytes()
         words = " and ".join(dict.fromkeys(integer(span) for span, _ in curve.spans))
@@ -266,12 +283,13 @@ def bits_summary(result: Result, unit: Unit) -> tuple[str, ...]:
     cache = 100 * m.kv_bytes / wide.memory.kv_bytes if wide.memory.kv_bytes else 100.0
     bits = 8 * m.weights_bytes / s.model_spec.n_params
     return (
-        f"Against 16 bits the weights take {significant(weights)} % ({format_bytes(m.weights_bytes, unit)}, "
-        f"{significant(bits)} bits a parameter with scales and what stays wide), the cache {significant(cache)} % "
-        f"({format_bytes(m.kv_bytes, unit)}).",
+        f"Against 16 bits the weights take {significant(weights)} %, {format_bytes(m.weights_bytes, unit)} instead of "
+        f"{format_bytes(wide.memory.weights_bytes, unit)}, the cache {significant(cache)} %, "
+        f"{format_bytes(m.kv_bytes, unit)}.",
         f"A step reads {format_bytes(result.decode.bytes_read, unit)} instead of "
         f"{format_bytes(wide.decode.bytes_read, unit)}: together at most {format_rate(result.decode.tokens_per_s)} "
         f"instead of {format_rate(wide.decode.tokens_per_s)}.",
+        f"That makes {significant(bits)} bits a parameter, with scales and what stays wide.",
     )
 
 
@@ -281,15 +299,24 @@ def experts_summary(result: Result, unit: Unit) -> tuple[str, ...]:
     moe = s.released_model.moe
     if moe is None or d.expected is None:
         return (f"{s.released_model.name} is dense: every weight is read for every token.",)
+    read, everything = (format_bytes(n, unit) for n in (d.weights_read_bytes, result.memory.weights_bytes))
+    users = "1 user touches" if s.batch == 1 else f"{plural(s.batch, 'user')} touch"
+    experts = f"{moe.n_active} of {moe.n_experts} experts a layer"
+    bound = f"at most {format_rate(d.tokens_per_s)} together"
+    touched = d.expected.experts_touched or 0.0
+    if math.isclose(touched, d.experts_touched or 0.0):
+        alone = "" if s.batch == 1 else ", one at a time"
+        return (
+            f"{users} {experts}{alone}.",
+            f"A step reads {read} of the {everything} of weights in memory: {bound}.",
+            "Shared experts and dense layers are always read.",
+        )
     return (
-        f"Each token passes {moe.n_active} of {moe.n_experts} experts a layer. "
-        f"{plural(s.batch, 'user').capitalize()} touch at least {moe.n_active}, if all choose alike, and "
-        f"{trimmed(d.expected.experts_touched or 0)} are expected if all choose uniformly and independently.",
-        f"A step then reads {format_bytes(d.weights_read_bytes, unit)} (least) or "
-        f"{format_bytes(d.expected.weights_read_bytes, unit)} (expected) of weights; memory holds all "
-        f"{format_bytes(result.memory.weights_bytes, unit)}.",
-        "The expectation is an estimate, not a bound: measured systems have beaten it, since real tokens do not choose "
-        "uniformly. Shared experts and dense layers are always read.",
+        f"{users} at least {experts}; {trimmed(touched)} are expected if all choose at random.",
+        f"A step reads {read} or {format_bytes(d.expected.weights_read_bytes, unit)} of the {everything} of weights: "
+        f"{bound} (the bound), {significant(d.expected.tokens_per_s)} expected (the dot).",
+        "The least is read if all choose alike. The expectation takes choices as uniform and independent: an estimate, "
+        "not a bound, and measured systems have beaten it. Shared experts and dense layers are always read.",
     )
 
 
@@ -338,14 +365,44 @@ def levers_summary(fall: Waterfall, unit: Unit) -> tuple[str, ...]:
     )
 
 
-def setting(scenario: Scenario) -> str:
-    """What is looked at, in one line: model, devices, load.
+def heads_summaries(variants: Sequence[Variant], scenario: Scenario, unit: Unit = "GB") -> tuple[str, ...]:
+    """From the most KV heads to the scenario's own, then to the fewest; one sentence where its own are an end.
+
+    >>> from core.variants import kv_variants
+    >>> [said.partition(":")[0] for said in heads_summaries(kv_variants(Scenario()), Scenario())]
+    ['From MHA, 32 to released, 8', 'From MHA, 32 to MQA, 1']
+    """
+    own = [n for n, variant in enumerate(variants) if variant.result.scenario.model_spec == scenario.model_spec]
+    ends = [n for n in own if 0 < n < len(variants) - 1]
+    return tuple(heads_summary(variants[: n + 1], unit) for n in (*ends[:1], len(variants) - 1))
+
+
+_USUAL = Scenario()
+
+
+def setting(scenario: Scenario, load: str | None = None) -> str:
+    """What is looked at, in one line: model, devices, load, and the assumptions that are not the usual ones.
+
+    `load` stands in for users and context on pages that share the memory out in another way.
 
     >>> setting(Scenario(batch=32))
     'Llama 3 8B on NVIDIA H100 SXM5, 32 users of 8,192 tokens.'
+    >>> setting(Scenario(n_gpus=2, cache_format="fp8", reserve=0))
+    'Llama 3 8B on 2 × NVIDIA H100 SXM5, 1 user of 8,192 tokens, cache in FP8, reserve 0 %.'
     """
     s = scenario
     devices = s.gpu_spec.name if s.n_gpus == 1 else f"{integer(s.n_gpus)} × {s.gpu_spec.name}"
     heads = "" if not s.model_spec.is_hypothetical else f" with {plural(s.kv_heads or 0, 'KV head')}"
-    load = f"{plural(s.batch, 'user')} of {plural(s.context, 'token')}"
-    return f"{s.released_model.name}{heads} on {devices}, {load}."
+    said = [f"{s.released_model.name}{heads} on {devices}"]
+    said.append(load or f"{plural(s.batch, 'user')} of {plural(s.context, 'token')}")
+    if s.n_gpus > 1 and s.split != _USUAL.split:
+        said.append(SPLIT_LABELS[s.split].partition(":")[0])
+    if s.weight_format != _USUAL.weight_format:
+        said.append(f"weights in {s.weight_format.upper()}")
+    if s.cache_format != _USUAL.cache_format:
+        said.append(f"cache in {s.cache_format.upper()}")
+    if s.reserve != _USUAL.reserve:
+        said.append(f"reserve {100 * s.reserve:.6g} %")
+    if s.skip_embedding:
+        said.append("input embedding not read")
+    return f"{', '.join(said)}."

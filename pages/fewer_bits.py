@@ -28,7 +28,7 @@ figures = (charts.formats_figure(result, view.unit, before), charts.cache_format
 blocks.side_by_side(figures, key="formats", alt=told(" ".join(summary), change), widths=(2, 1), lecture_px=charts.TALL)
 blocks.legend(charts.PARTS_KEY)
 blocks.pinned(view, change)
-blocks.sentences(summary)
+blocks.sentences(summary[:1] if view.is_lecture else summary)
 sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
 lesson.fold(view, plan, sums, ("kv_cache", "memory_s", "system"))
 blocks.sentences([said.headline, *said.memory, *said.cautions], small=True)

@@ -11,8 +11,8 @@ from core.exact import heads, layer_kinds
 from core.published import SHAZEER_DECODER, SHAZEER_ENCODER, SHAZEER_SOURCE
 from core.report import architecture_rows, variant_rows
 from core.units import integer
-from core.variants import architectures, heads_summary, kv_variants, shazeer_summary
-from core.verdict import verdict
+from core.variants import architectures, kv_variants, shazeer_summary
+from core.verdict import heads_summaries, verdict
 from ui import blocks, charts, controls, lesson
 
 COMMON_CONTEXT = 2048
@@ -26,12 +26,13 @@ lesson.predict(view, plan)
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)
 variants = kv_variants(view.scenario)
-summary = heads_summary(variants, view.unit)
+summary = heads_summaries(variants, view.scenario, view.unit)
 change = changed(view)
 pairs = paired(variants, view.scenario, change.before.scenario) if change else ()
-blocks.side_by_side(charts.kv_variants_figures(variants, view.unit, pairs), key="variants", alt=told(summary, change))
+figures = charts.kv_variants_figures(variants, view.unit, pairs)
+blocks.side_by_side(figures, key="variants", alt=told(" ".join(summary), change))
 blocks.pinned(view, change)
-blocks.sentences([summary])
+blocks.sentences(summary)
 sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)
 lesson.fold(view, plan, sums, ("kv_cache", "step_s", "system"))
 blocks.sentences([*said.memory, *said.cautions], small=True)

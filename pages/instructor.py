@@ -10,9 +10,14 @@ from ui.text import plain
 
 TO_KNOW = (
     "**Project.** The links open in lecture view: large print, and nothing to scroll. L turns it on and off, on every "
-    "page; Back in the browser undoes a change.",
-    "**Ask first.** Each lesson opens with a prediction. Let the class raise hands, then choose, and the formulas "
-    "answer. With reveal=1 in the address, or the switch “Show all answers”, all answers are there at once.",
+    "page; Back in the browser undoes a change, and from an untouched link it leads back to this plan.",
+    "**From step to step.** Next, or the key N, follows the menu, not the plan: come back here for the next number, or "
+    "open the ten links in tabs before the lecture.",
+    "**Ask first.** In lecture view the question to ask is the one above. Each lesson has a prediction besides, with "
+    "claims to choose from: press L for page view, let the class raise hands, choose, and the formulas answer. With "
+    "reveal=1 in the address, or the switch “Show all answers”, all answers are there at once.",
+    "**Before and after.** P pins the scenario; whatever you change is then drawn beside it, with the factors. Step 4 "
+    "opens with a pin.",
     "**On phones.** Share, or the key S, shows the link of what you see as a QR code: the class opens exactly that "
     "view and drags the sliders itself. The server must be reachable from their network.",
     "**On slides.** Copy the addresses below: each opens cold, on any day, with its own scenario.",
@@ -24,7 +29,7 @@ paper.style()
 
 st.markdown(
     "One step for each of the chapter's ten lines: the link, what to ask before you open it, what to show, and the "
-    "answer as the formulas give it."
+    "answer as the formulas give it, in the figures that are then on the screen."
 )
 for number, (step, (start, end)) in enumerate(zip(PLAN, times(), strict=True), start=1):
     page = lessons.page(step.page)

@@ -15,7 +15,7 @@ from ui import blocks, charts, controls, lesson
 view, plan = lesson.open_lesson("longer-context")
 shown = (controls.model, controls.batch, controls.context)
 lesson.control_row(view, *shown)
-lesson.predict(view, plan)
+lesson.predict(view, plan, says_fit=False)
 
 result = evaluate(view.scenario)
 said = verdict(result, view.unit)

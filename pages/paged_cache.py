@@ -9,6 +9,7 @@ from core.derivation import paging_derivations
 from core.exact import pool_requests, pool_shares
 from core.pool import pool
 from core.published import RESERVED_USE_SOURCE
+from core.units import plural
 from core.verdict import pool_summary
 from ui import blocks, charts, controls, lesson
 
@@ -16,7 +17,8 @@ view, plan = lesson.open_lesson("paged-cache")
 shown = (controls.block, controls.mean, controls.spread)
 extra = (controls.seed,)
 lesson.control_row(view, *shown, extra=extra)
-lesson.predict(view, plan)
+load = f"requests of up to {plural(view.scenario.context, 'token')}"
+lesson.predict(view, plan, load=load, says_fit=False)
 
 found = pool(view)
 change, pin = changed(view), pinned_view(view)

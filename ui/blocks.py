@@ -10,7 +10,9 @@ from functools import partial
 import pandas
 import streamlit as st
 
-from core.changes import SAME, Change, baseline
+from core import lessons
+from core.changes import SAME, Change, baseline, changed
+from core.compare import pin_label
 from core.derivation import Derivation
 from core.evaluate import Result, evaluate
 from core.lessons import Reading
@@ -18,9 +20,9 @@ from core.pins import PINS_MAX
 from core.presets import Preset
 from core.report import Rowset
 from core.takeaway import can_be_linked, command_line, json_text, notebook_lines, vllm_flags
-from core.verdict import Verdict, setting
+from core.verdict import Verdict, headline, setting
 from core.view import View
-from ui import charts, keys, pins, shell
+from ui import charts, keys, pins, projected, shell
 from ui.figure import ReadyFigure
 from ui.text import escaped, plain
 
@@ -38,7 +40,8 @@ def chart(figure: charts.Figure, *, key: str, alt: str, lecture_px: int | None =
     """
     view = shell.current()
     if lecture_px is not None and view.is_lecture:
-        figure = charts.enlarged(figure, lecture_px - (charts.SENTENCE if view.pins else 0))
+        taken = projected.taken_px(_looked_at(view), "".join(_against_pin(view, changed(view))))
+        figure = charts.enlarged(figure, lecture_px - taken)
     save = IMAGES[st.session_state.get("images") or SVG] | {"filename": key.replace("_", "-")}
     config = charts.CONFIG | {"toImageButtonOptions": save}
     st.plotly_chart(ReadyFigure(figure), theme=None, key=key, alt=alt, config=config)
@@ -59,19 +62,53 @@ def side_by_side(
             chart(figure, key=f"{key}_{number}", alt=f"{title}. {alt}", lecture_px=lecture_px)
 
 
-def verdict(said: Verdict) -> None:
-    """The verdict in words: headline first, cautions small."""
-    body = " ".join(escaped(sentence) for sentence in said.memory)
+def looked_at(view: View, *, load: str | None = None, says_fit: bool = True) -> None:
+    """In lecture view, small: what is looked at, and where nothing else on the page says so, that it does not fit."""
+    if view.is_lecture:
+        words = _looked_at(view, load=load, says_fit=says_fit)
+        st.html(f'<div role="status" style="font-size: .8rem; line-height: 1.15">{words}</div>')
+
+
+def _looked_at(view: View, *, load: str | None = None, says_fit: bool = True) -> str:
+    result = evaluate(view.scenario)
+    words = escaped(setting(view.scenario, load))
+    if says_fit and not result.memory.fits:
+        return f"<strong>{escaped(headline(result, view.unit))}</strong> {words}"
+    return words
+
+
+def verdict(said: Verdict, *, brief: bool = False) -> None:
+    """The verdict in words, headline first; `brief`: of the rest only how the cache compares with the weights."""
+    lines = said.memory[:1] if brief else said.memory
+    if shell.current().is_lecture:
+        lines = projected.first(lines, said.headline)
+    body = " ".join(map(escaped, lines))
     st.html(f'<div class="verdict" role="status"><strong>{escaped(said.headline)}</strong> {body}</div>')
 
 
+def _against_pin(view: View, change: Change | None) -> tuple[str, str]:
+    """What differs from the pin, and by what factor; empty without a pin."""
+    if not view.pins:
+        return "", ""
+    return (f"{change.what}:", change.figures(brief=view.is_lecture)) if change else ("", SAME)
+
+
 def pinned(view: View, change: Change | None) -> None:
-    """What changed against the pin and by what factor, as one sentence; nothing without a pin."""
-    if view.pins:
-        words = escaped(SAME)
-        if change:
-            words = f"<b>{escaped(change.what)}:</b> {escaped(change.figures(brief=view.is_lecture))}"
-        st.html(f'<div role="status" style="line-height: 1.3">{words}</div>')
+    """What changed against the pin and by what factor, as one sentence, which pin that is, and where all of them are.
+
+    Nothing without a pin. A projector has room for the sentence alone, which names all that differs.
+    """
+    if not view.pins:
+        return
+    what, factors = map(escaped, _against_pin(view, change))
+    words = f"<b>{what}</b> {factors}" if what else factors
+    if change and not view.is_lecture:
+        words += f" Pinned: {escaped(pin_label(view.pins[-1]))}."
+    st.html(f'<div role="status" style="line-height: 1.3">{words}</div>')
+    if len(view.pins) > 1 and not view.is_lecture:
+        page = lessons.page("compare")
+        label = f"The pictures show the last of {len(view.pins)} pins. All side by side: {page.question}"
+        st.page_link(page.file, label=label, icon=":material/compare_arrows:", query_params=view.to_query())
 
 
 def pin_row(view: View) -> None:
@@ -87,7 +124,8 @@ def pin_row(view: View) -> None:
             on_click=pins.pin_last,
             args=(view.scenario,),
             help="The pictures then show it thin or dashed beside whatever you change to, and so does the link. "
-            f"There is room for {PINS_MAX}, of which they show the last; one more takes the last one's place.",
+            f"There is room for {PINS_MAX}, of which they show the last; one more takes the last one's place. "
+            f"“{lessons.page('compare').question}” shows all side by side.",
         )
     if view.pins:
         st.button(
@@ -111,12 +149,12 @@ def pin_row(view: View) -> None:
     )
 
 
-def sentences(lines: Sequence[str], *, small: bool = False) -> None:
+def sentences(lines: Sequence[str], *, small: bool = False, help: str | None = None) -> None:
     """Sentences as one paragraph of plain text; projected, only the first that fill two lines."""
     if shell.current().is_lecture:
-        lines = [said for n, said in enumerate(lines) if not n or len(" ".join(lines[: n + 1])) <= charts.TWO_LINES]
+        lines = projected.first(lines)
     if lines:
-        (st.caption if small else st.markdown)(plain(" ".join(lines)))
+        (st.caption if small else st.markdown)(plain(" ".join(lines)), help=help)
 
 
 def key_figures(derivations: Sequence[Derivation], *, strip: bool = False) -> None:
@@ -156,7 +194,8 @@ def legend(entries: Sequence[tuple[str, str]]) -> None:
         f'<span class="mark"><i style="background:{escaped(color)}"></i>{escaped(words)}</span>'
         for color, words in entries
     )
-    st.html(f'<div class="legend">{marks}</div>')
+    small = ' style="font-size: .85rem; line-height: 1.2"' if shell.current().is_lecture else ""
+    st.html(f'<div class="legend"{small}>{marks}</div>')
 
 
 def arithmetic(derivations: Sequence[Derivation]) -> None:

@@ -91,6 +91,7 @@ def _context_slider(view: View, label: str) -> None:
         format_func=integer,
         key=shell.live("context"),
         on_change=shell.touch,
+        help="Tokens of each user so far, prompt and answer: the KV cache keeps keys and values of every one.",
     )
 
 
@@ -146,8 +147,8 @@ def kv_heads(view: View) -> None:
         format_func=lambda v: f"{released} (released)" if v == RELEASED else v,
         key=shell.live("kv_heads"),
         on_change=shell.touch,
-        help=f"Divisors of the query heads. {plain(released_model.name)} was released with {released}; others are "
-        "hypothetical.",
+        help="How many sets of keys and values each layer keeps for a token; the query heads share them evenly. Fewer "
+        f"make a smaller cache. {plain(released_model.name)} was released with {released}; others are hypothetical.",
     )
 
 
@@ -197,6 +198,7 @@ def reserve(view: View) -> None:
         format="%g %%",
         key=shell.live("reserve"),
         on_change=shell.touch,
+        help="Memory that neither weights nor cache may take: it is left to intermediate results and the software.",
     )
 
 

@@ -34,13 +34,17 @@ def control_row(view: View, *shown: Control, extra: Sequence[Control] = ()) -> N
     controls.row(view, *shown, controls.more(*shown, extra=extra), controls.unit, widths=(3, 3, 3, 2, 1.5))
 
 
-def predict(view: View, lesson: Lesson) -> None:
-    """What is looked at, with the pin; the question, the claims, and once chosen or with answers on, what is true."""
+def predict(view: View, lesson: Lesson, *, load: str | None = None, says_fit: bool = True) -> None:
+    """What is looked at, with the pin; the question, the claims, and once chosen or with answers on, what is true.
+
+    A projector has room for what is looked at; see `blocks.looked_at`.
+    """
     if view.is_lecture:
         shell.hide(["reveal"])
+        blocks.looked_at(view, load=load, says_fit=says_fit)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(plain(setting(view.scenario)))
+        st.caption(plain(setting(view.scenario, load)))
         blocks.pin_row(view)
     asked = ask(lesson.prediction, view)
     with st.container(border=True):

@@ -69,13 +69,17 @@ def words(found: Reel) -> None:
     said = ["Drag the grip, or click on its rail: the picture follows without the server."]
     if found.quantity == "story":
         said.append(
-            "Play starts the conversation, Pause holds it; where motion is reduced there is no Play, and the grip "
-            "still moves. It ends where memory ends, or where the model does if memory goes on far beyond."
+            "Each user holds a conversation. Play lets them grow, Pause holds them; where motion is reduced there is "
+            "no Play, and the grip still moves. They end where memory ends, or where the model does if memory goes on "
+            "far beyond."
         )
     if "kv_heads" not in quantities(found.scenario):
         reason = "there is only one choice" if model.kv_head_options else model.why_no_kv_heads
         said.append(f"{model.name} has no KV heads to drag: {reason}.")
-    said.append("For the keyboard, the controls under More assumptions move it too. A ceiling is a bound, no forecast.")
+    said.append(
+        "For the keyboard, the controls under More assumptions move it too; those are in the link, where the grip "
+        "stands is not. A ceiling is a bound, no forecast."
+    )
     st.caption(plain(" ".join(said)))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import lessons, presets
 from core.custom import CUSTOM, OWN_MODEL_KEY
@@ -22,7 +23,7 @@ from ui.text import plain
 OPENING = View(presets.OPENING)
 
 _VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES, _LIVE = "_view", "_page", "_query", "_touched", "_notes", "_live"
-_LABELS = "_labels"
+_LABELS, _RESUMED = "_labels", "_resumed"
 
 _CSS = """
 <style>
@@ -40,7 +41,13 @@ _CSS = """
 .verdict { font-size: 1.12rem; line-height: 1.4; }
 .verdict strong { font-size: 1.22rem; }
 .modebar-btn { min-width: 24px; min-height: 24px; }
-[data-testid=stMarkdownContainer] table { display: block; max-width: 100%; overflow-x: auto; }
+[data-testid=stMarkdownContainer] table { display: block; max-width: 100%; overflow-x: auto;
+  /* A shadow at an edge beyond which there is more; at the end of the way its cover, in the page's colour, hides it. */
+  background:
+    linear-gradient(to right, light-dark(#FFFFFF, #0E1117) .7rem, transparent) left / 2rem 100% no-repeat local,
+    linear-gradient(to left, light-dark(#FFFFFF, #0E1117) .7rem, transparent) right / 2rem 100% no-repeat local,
+    linear-gradient(to right, rgb(128 128 128 / .5), transparent) left / .7rem 100% no-repeat scroll,
+    linear-gradient(to left, rgb(128 128 128 / .5), transparent) right / .7rem 100% no-repeat scroll; }
 [data-testid=stCaptionContainer] a { color: inherit !important; text-decoration: underline; }
 .figures { display: grid; gap: .45rem; }
 .figures div { border-left: 4px solid currentColor; padding: 0 0 0 .7rem; }
@@ -53,11 +60,17 @@ dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 .sums dd { overflow-wrap: anywhere; line-height: 1.4; }
 .sums dd.formula { font-size: .86rem; }
 .sums dd.numbers { font-variant-numeric: tabular-nums; }
-@media (min-width: 641px) { .st-key-bar { padding-right: 2.4rem; } }
+.st-key-page_list a * { white-space: normal; }
+@media (min-width: 641px) {
+  .st-key-bar { padding-right: 2.4rem; }
+  .st-key-page_list { width: 35rem; max-width: 100%; }
+}
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 2.4rem .9rem 2rem; }
   .stMainBlockContainer h1 { font-size: 1.45rem; }
   .st-key-keys { display: none; }
+  .st-key-page_list a { min-height: 40px; }
+  [data-testid=stMarkdownContainer] :is(td, th) { padding: .3rem .4rem; font-size: .85rem; }
   [class*=st-key-row_] [data-testid=stHorizontalBlock] { gap: .4rem; }
   [class*=st-key-row_] [data-testid=stColumn] { min-width: calc(50% - .4rem); flex: 1 1 calc(50% - .4rem); }
 }
@@ -91,6 +104,8 @@ html { font-size: 24px; }
 .st-key-bar button * { font-size: .72rem; }
 .st-key-bar, .st-key-bar [data-testid=stLayoutWrapper] { gap: .25rem; }
 .st-key-bar [data-testid=stPopover] button [data-testid=stIconMaterial] { display: none; }
+.st-key-page_list a { min-height: 1.15rem; }
+.st-key-page_list a * { font-size: .64rem; line-height: 1.2; }
 .modebar-container { display: none; }
 }
 </style>
@@ -156,8 +171,8 @@ def _labels(view: View) -> dict[str, object]:
     }
 
 
-def seed(view: View) -> None:
-    """Refill the widget keys from a view.
+def seed(view: View, *, but: Collection[str] = ()) -> None:
+    """Refill the widget keys from a view, `but` a few.
 
     A live widget's key is written only where it differs. The others are always written: a browser that builds a widget
     anew (another page, an opened popover) shows a value only if this very run has set it. So does a menu or slider
@@ -169,8 +184,27 @@ def seed(view: View) -> None:
     st.session_state[_LABELS] = labels
     for key, value in widget_values(view).items():
         renamed = labels.get(key) != before.get(key)
-        if key not in known or renamed or st.session_state.get(key) != value:
+        if key not in but and (key not in known or renamed or st.session_state.get(key) != value):
             st.session_state[key] = value
+
+
+def _sent() -> set[str]:
+    """Keys of the widgets whose values came from the browser with this run."""
+    context = get_script_run_ctx()
+    return {state.id.split("-", 2)[-1] for state in context.session_state.get_widget_states()} if context else set()
+
+
+def catch_up(view: View) -> None:
+    """Run again with what a tab changed that lost its server; to be called when widgets have been drawn.
+
+    Such a tab connects to a new server in silence. With its next touch it sends its address, which is older than the
+    touch, and its widgets, which no callback of the new session knows.
+    """
+    if st.session_state.get(_RESUMED):
+        found, _ = snapped(st.session_state, view, st.session_state.get(_LIVE, ()))
+        if found != view:
+            touch()
+            st.rerun()
 
 
 def current() -> View:
@@ -263,8 +297,11 @@ def load(page: str) -> View:
         view, notes = View.from_query(query, _default(query))
         if view.is_lecture and _is_phone():
             view = view.replace(view="page")
-        seed(view)
+        sent = _sent() if state.get(_VIEW) is None else set[str]()
+        state[_RESUMED] = bool(sent)
+        seed(view, but=sent)
     else:
+        state[_RESUMED] = False
         view, more = snapped(state, state[_VIEW], state.get(_LIVE, ()))
         notes += more
         seed(view)
@@ -318,10 +355,14 @@ def _bar(view: View, slug: str) -> None:
         if st.button("Share", key="bar_share", shortcut=keys.of("share"), on_click=touch, icon=icon("qr_code_2")):
             share.dialog(view)
         keys.panel()
-        with st.popover("Pages", key="pages"):
-            for other in lessons.PAGES:
-                if other.slug != slug:
-                    st.page_link(other.file, label=other.question, query_params=query)
+        with st.popover("Pages", key="pages"), st.container(key="page_list"):
+            for column, groups in zip(st.columns([19, 17]), lessons.MENU, strict=True):
+                with column:
+                    for group in groups:
+                        st.caption(f"**{group}**")
+                        for other in lessons.PAGES:  # Streamlit marks the one that is open
+                            if other.group == group:
+                                st.page_link(other.file, label=other.question, query_params=query)
 
 
 def _turn_lecture() -> None:

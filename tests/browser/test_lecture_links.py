@@ -13,11 +13,11 @@ from pypdf import PdfReader
 from core.evaluate import evaluate
 from core.lecture import PLAN, Step, links
 from core.pool import pool
-from core.presets import STORY, StoryPreset
+from core.presets import DRAFT_CROWD, STORY, StoryPreset
 from core.scenario import Scenario
 from core.units import integer
-from core.variants import heads_summary, kv_variants
-from core.verdict import bits_summary, experts_summary, phases_summary, pool_summary, verdict
+from core.variants import kv_variants
+from core.verdict import bits_summary, experts_summary, heads_summaries, phases_summary, pool_summary, verdict
 from core.view import View
 from core.worksheet import worksheet
 from tests.browser.conftest import Screenshot
@@ -31,7 +31,7 @@ SAID: dict[str, Callable[[View], str]] = {
     "longer-context": lambda view: verdict(evaluate(view.scenario)).headline,
     "two-phases": lambda view: phases_summary(evaluate(view.scenario))[0],
     "more-users": lambda view: verdict(evaluate(view.scenario)).speed[0],
-    "fewer-kv-heads": lambda view: heads_summary(kv_variants(view.scenario)),
+    "fewer-kv-heads": lambda view: heads_summaries(kv_variants(view.scenario), view.scenario)[0],
     "fewer-bits": lambda view: bits_summary(evaluate(view.scenario), "GB")[0],
     "experts": lambda view: experts_summary(evaluate(view.scenario), "GB")[0],
     "paged-cache": lambda view: pool_summary(found)[0] if (found := pool(view)) else "",
@@ -90,6 +90,18 @@ def test_every_link_of_the_plan_opens_cold(tab: Explorer, screenshot: Screenshot
     assert tab.page.locator("input[type=range]").count() >= 1 or step.page == "fewer-bits"
     assert_sliders(tab, step.view.scenario)
     assert SAID[step.page](step.view) in text(tab)
+
+
+def test_the_last_step_s_key_opens_the_crowd(tab: Explorer, screenshot: Screenshot) -> None:
+    tab.page.goto(links(tab.server)[-1])
+    tab.settle(None)
+    (key,) = re.findall(r"press (\d)", PLAN[-1].show)
+    tab.page.keyboard.press(key)
+    tab.wait_for(batch=str(DRAFT_CROWD.scenario.batch), context=str(DRAFT_CROWD.scenario.context))
+    tab.settle(None)
+    screenshot(tab.page, "plan-10-crowd")
+    assert "× 0.803" in text(tab)
+    assert "It does not pay" in text(tab)
 
 
 def test_the_instructor_s_page_has_these_links(tab: Explorer, screenshot: Screenshot) -> None:

@@ -19,7 +19,7 @@ CHOICES: dict[Quantity, str] = {
     "users": "Users",
     "context": "Context",
     "kv_heads": "KV heads",
-    "story": "One conversation",
+    "story": "Conversation",
 }
 RAIL_INSET = 10  # of the grip's way, in pixels
 HEIGHT = 720

@@ -15,6 +15,13 @@ def test_pages_exist_and_start_at_home() -> None:
     assert len({p.question for p in PAGES}) == len(PAGES)
 
 
+def test_the_menu_s_groups_hold_every_page_in_the_order_of_next() -> None:
+    groups = [group for column in lessons.MENU for group in column]
+    assert len(set(groups)) == len(groups)
+    assert [page for group in groups for page in PAGES if page.group == group] == list(PAGES)
+    assert [p.slug for p in PAGES if p.group == lessons.LESSON] == [lesson.page for lesson in lessons.LESSONS]
+
+
 def test_the_plan_leads_through_every_lesson() -> None:
     slug, visited = lessons.LESSONS[0].page, []
     while slug != "home":

@@ -147,7 +147,7 @@ def test_the_story_ends_where_memory_does() -> None:
     first, last = found.frames[0], found.frames[-1]
     assert (first.value, last.value) == (128, 14_521)
     assert first.words == "The prompt is read; now token follows token."
-    assert last.words == "Memory ends here: the next token does not fit."
+    assert last.words == "Memory ends here, past the model's 8,192: a what-if."
     assert last.memory.fits
     assert not evaluate(OPENING.replace(context=14_522)).memory.fits
     assert found.opening == 0
@@ -158,6 +158,12 @@ def test_the_story_ends_where_memory_does() -> None:
         "past the model's limit, a what-if.",
     ]
     assert evaluate(OPENING).scenario.released_model.max_context in [frame.value for frame in found.frames]
+
+
+def test_memory_that_ends_before_the_model_does_is_no_what_if() -> None:
+    last = frames(Scenario(batch=128), "story")[-1]
+    assert last.value < 8192
+    assert last.words == "Memory ends here: the next token does not fit."
 
 
 def test_the_ceiling_falls_as_the_cache_grows() -> None:
@@ -224,7 +230,8 @@ def test_setting_names_what_stays() -> None:
     assert setting(reel(OPENING, "kv_heads")) == "Llama 3 8B on NVIDIA H100 SXM5, 32 users of 8,192 tokens"
     assert "with 16 KV heads on 2 × " in setting(reel(OPENING.replace(kv_heads=16, n_gpus=2), "users"))
     assert "KV heads" not in setting(reel(OPENING.replace(kv_heads=16), "kv_heads"))
-    assert setting(reel(Scenario(), "story")).endswith("one user")
+    assert setting(reel(Scenario(), "story")).endswith("one conversation")
+    assert setting(reel(OPENING, "story")).endswith("32 conversations that grow alike")
 
 
 @pytest.mark.parametrize("unit", ["GB", "GiB"])

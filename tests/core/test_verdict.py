@@ -3,11 +3,84 @@
 import pytest
 from hypothesis import given, settings
 
+from core.derivation import memory_derivations
 from core.evaluate import evaluate
 from core.scenario import Scenario
 from core.units import format_bytes
-from core.verdict import ceiling_alt, memory_alt, verdict
+from core.variants import kv_variants
+from core.verdict import (
+    cache_against_weights,
+    ceiling_alt,
+    context_summary,
+    experts_summary,
+    heads_summaries,
+    memory_alt,
+    setting,
+    verdict,
+)
 from tests.strategies import scenarios
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"batch": 32}, "The cache is 2.1 times the weights."),
+        ({"batch": 1}, "The weights are 15 times the cache."),
+        ({"batch": 32, "context": 3829}, "The cache is about as large as the weights."),
+        ({"batch": 32, "context": 3700}, "The cache is about as large as the weights."),
+        ({"batch": 32, "context": 4096}, "The cache is 1.1 times the weights."),
+    ],
+)
+def test_the_cache_beside_the_weights(fields: dict[str, int], sentence: str) -> None:
+    assert cache_against_weights(evaluate(Scenario(**fields))) == sentence
+
+
+@given(scenarios())
+@settings(max_examples=60, deadline=None)
+def test_nothing_is_one_times_something(scenario: Scenario) -> None:
+    assert " 1.0 times" not in cache_against_weights(evaluate(scenario))
+
+
+@pytest.mark.parametrize("batch", [2, 32, 1000, 1024, 4096])
+def test_the_crossing_has_the_digits_of_its_arithmetic(batch: int) -> None:
+    result = evaluate(Scenario(batch=batch))
+    (derivation,) = (d for d in memory_derivations(result) if d.key == "crossing")
+    assert f"passes the weights at {derivation.result.text}" in context_summary(result)[0]
+
+
+def test_one_user_touches_and_many_touch() -> None:
+    scenario = Scenario(model="mixtral-8x7b", n_gpus=2, context=4096)
+    one = experts_summary(evaluate(scenario), "GB")
+    assert one[0] == "1 user touches 2 of 8 experts a layer."
+    assert one[1].startswith("A step reads 25.8 GB of the 93.4 GB of weights in memory: at most ")
+    result = evaluate(scenario.replace(batch=32))
+    many = experts_summary(result, "GB")
+    assert many[0] == "32 users touch at least 2 of 8 experts a layer; 8 are expected if all choose at random."
+    bound, expected = result.decode.tokens_per_s, result.decode.expected.tokens_per_s
+    assert f"{bound:,.0f} tokens/s together (the bound), {expected:,.0f} expected (the dot)" in many[1]
+    shared_out = experts_summary(evaluate(scenario.replace(n_gpus=4, split="layer", batch=3)), "GB")
+    assert shared_out[0] == "3 users touch 2 of 8 experts a layer, one at a time."
+
+
+def test_the_setting_names_only_what_is_not_usual() -> None:
+    assert setting(Scenario()) == "Llama 3 8B on NVIDIA H100 SXM5, 1 user of 8,192 tokens."
+    assert setting(Scenario(reserve=0.125)).endswith("8,192 tokens, reserve 12.5 %.")
+    assert setting(Scenario(split="layer")) == setting(Scenario()), "one GPU has nothing to split"
+    unusual = Scenario(n_gpus=2, split="layer", weight_format="q4_k_m", cache_format="fp8", skip_embedding=True)
+    assert setting(unusual).endswith("pipeline, weights in Q4_K_M, cache in FP8, input embedding not read.")
+    assert setting(Scenario(batch=7), "much").endswith("SXM5, much.")
+
+
+def test_heads_to_one_s_own_and_to_the_fewest() -> None:
+    def summaries(**fields: object) -> tuple[str, ...]:
+        scenario = Scenario(batch=32, **fields)
+        return heads_summaries(kv_variants(scenario), scenario)
+
+    released, fewest = summaries()
+    assert released.startswith("From MHA, 32 to released, 8: the cache falls from 137 GB to 34.4 GB (4.0 times)")
+    assert fewest.startswith("From MHA, 32 to MQA, 1:")
+    assert summaries(kv_heads=4)[0].startswith("From MHA, 32 to yours, 4:")
+    assert len(summaries(kv_heads=1)) == len(summaries(kv_heads=32)) == len(summaries(model="deepseek-v3")) == 1
 
 
 def said(**fields: object) -> str:

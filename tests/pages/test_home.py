@@ -6,11 +6,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalog import gpus, models
+from core.evaluate import evaluate
 from core.presets import STORY, StoryPreset, story_index
 from core.scenario import CACHE_NAMES, SPLITS, WEIGHT_NAMES, Scenario
+from core.verdict import setting, verdict
 from core.view import View
 from tests import harness
 from tests.harness import open_app, open_more, query, text
+from ui.text import escaped
 
 
 def open_home(link: dict[str, str] | None = None) -> AppTest:
@@ -149,6 +152,44 @@ def test_every_step_of_the_story(preset: StoryPreset) -> None:
     number = story_index(preset.scenario)
     assert number is not None
     assert f"**{number + 1}. {preset.title}**. {preset.line('GiB')}" in text(at)
+
+
+@pytest.mark.parametrize("step", STORY, ids=lambda step: step.slug)
+def test_projected_a_step_says_what_to_notice(step: StoryPreset) -> None:
+    at = open_home(View(step.scenario, view="lecture").to_query())
+    harness.assert_sound(at, charts=1)
+    shown = text(at)
+    number = STORY.index(step) + 1
+    assert f"<b>{number}. {escaped(step.title)}</b>. {escaped(step.line())}" in shown
+    assert setting(step.scenario) in shown
+    assert ("reserve 0 %" in shown) is (step.scenario.reserve == 0)
+    at.select_slider(key="batch").set_value(128).run()
+    assert escaped(step.line()) not in text(at), "another scenario: there is nothing of it to notice"
+    assert verdict(evaluate(step.scenario.replace(batch=128))).headline in text(at)
+
+
+def test_one_button_leads_through_the_story_and_the_note_is_near_the_top() -> None:
+    at = open_home()
+    for number, step in enumerate(STORY, start=1):
+        button = at.button(key="story_next")
+        assert button.label == ("Start the story" if number == 1 else "Next step")
+        button.click().run()
+        assert_sound(at)
+        assert query(at) == View(step.scenario).to_query()
+        noticed = [html.proto.body for html in at.get("html") if 'class="noticed"' in html.proto.body]
+        assert len(noticed) == 1
+        assert f"<b>{number}. {escaped(step.title)}</b>. {escaped(step.line())}" in noticed[0]
+    at.select_slider(key="batch").set_value(64).run()
+    assert "(changed since; 10 brings it back)" in text(at)
+    assert at.button(key="story_next").label == "Start the story"
+
+
+def test_first_words_are_explained() -> None:
+    at = open_home()
+    helps = " ".join(element.proto.help for kind in ("select_slider", "caption") for element in at.get(kind))
+    for words in ("**KV cache:**", "**Reserve:**", "**Weights:**", "sets of keys and values"):
+        assert words in helps
+    assert "intermediate results" in open_more(at).slider(key="reserve").help
 
 
 def test_the_line_of_a_step_stays_while_its_scenario_is_played_with() -> None:

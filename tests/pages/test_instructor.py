@@ -1,12 +1,16 @@
 """The instructor's page and the worksheet page, through Streamlit's own test runner."""
 
+import json
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import lessons, presets
-from core.lecture import PLAN, links, times
+from core.lecture import PLAN, Step, links, times
 from core.misconceptions import MISCONCEPTIONS
 from core.scenario import Scenario
+from core.units import UNITS, Unit
 from core.view import View
 from core.worksheet import worksheet
 from tests.harness import assert_sound, open_app, query, text
@@ -40,6 +44,47 @@ def test_answers_follow_the_unit() -> None:
     assert query(at) == UNUSUAL.to_query()
     shown = text(at)
     assert all(step.answer("GiB") in shown for step in PLAN)
+
+
+def on_screen(at: AppTest) -> str:
+    """What a page shows in words and on its pictures, without its markup."""
+    words = [re.sub(r"<style>.*?</style>|<[^>]*>", " ", text(at), flags=re.DOTALL)]
+    for chart in at.get("plotly_chart"):
+        spec = json.loads(chart.proto.spec)
+        words += [note["text"] for note in spec["layout"].get("annotations", [])]
+        words += [str(said) for trace in spec["data"] for said in trace.get("text") or ()]
+    return " ".join(words)
+
+
+def figures(words: str) -> set[str]:
+    """The numbers of a text; those within a name (SXM5) and the 16 bits of a format are none."""
+    return set(re.findall(r"(?<!\w)\d[\d,]*(?:\.\d+)?", words.replace("16 bits", "")))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("step", PLAN, ids=lambda step: step.page)
+def test_every_figure_of_an_answer_is_on_the_screen(step: Step, unit: Unit) -> None:
+    """In lecture view, at the step's link; of the last step, after the key that it names as well."""
+    at = open_app(step.query(unit), None if step.page == "home" else lessons.page(step.page).file)
+    assert_sound(at, charts=len(at.get("plotly_chart")))
+    shown = on_screen(at)
+    crowd = presets.DRAFT_CROWD
+    if crowd.title in step.show:
+        at.button(key=f"preset_{crowd.slug}").click().run()
+        shown += on_screen(at)
+    said = figures(step.answer(unit))
+    assert len(said) >= 3
+    assert said <= figures(shown), f"not on the screen: {said - figures(shown)}"
+
+
+def test_what_is_worth_knowing_is_so() -> None:
+    shown = text(open_instructor())
+    assert "Step 4 opens with a pin" in shown
+    assert [number for number, step in enumerate(PLAN, start=1) if step.view.pins] == [4]
+    assert "press L for page view" in shown
+    assert "follows the menu, not the plan" in shown
+    order = [lessons.page(step.page) for step in PLAN]
+    assert order != sorted(order, key=lessons.PAGES.index), "else Next would do"
 
 
 def test_ten_links_lead_to_the_views_of_the_plan() -> None:

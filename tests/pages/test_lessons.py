@@ -6,12 +6,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import lessons, presets
+from core.evaluate import evaluate
 from core.lessons import LESSONS, Lesson
 from core.misconceptions import MISCONCEPTIONS
 from core.pool import pool
 from core.predict import ask
 from core.presets import Preset
 from core.scenario import CACHE_NAMES, WEIGHT_NAMES, Scenario
+from core.verdict import headline, setting
 from core.view import View
 from tests.harness import assert_sound, open_app, query, text
 
@@ -175,6 +177,24 @@ def test_reveal_in_the_link_shows_answers_at_once(lesson: Lesson) -> None:
     at.toggle(key="reveal").set_value(False).run()
     assert "The formulas say:" not in text(at)
     assert query(at)["reveal"] == "0"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+@pytest.mark.parametrize("batch", [1, 4096])
+def test_projected_a_lesson_says_what_is_looked_at_and_that_it_does_not_fit(lesson: Lesson, batch: int) -> None:
+    scenario = Scenario(model="mixtral-8x7b", n_gpus=2, batch=batch, context=4096, reserve=0.2, cache_format="fp8")
+    at = open_lesson(lesson.page, View(scenario, "GiB", view="lecture"))
+    assert not at.exception
+    shown = text(at)
+    assert "Mixtral 8x7B on 2 × NVIDIA H100 SXM5, " in shown
+    assert ", cache in FP8, reserve 20 %." in shown
+    said = headline(evaluate(scenario), "GiB")
+    if lesson.page == "paged-cache":  # its users are those that fit
+        assert "requests of up to 4,096 tokens" in shown
+        assert said not in shown
+    else:
+        assert setting(scenario) in shown
+        assert (said in shown) is (batch == 4096 or lesson.page == "longer-context")
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)

@@ -69,7 +69,7 @@ def test_it_opens_on_users() -> None:
     at = open_live()
     assert_sound(at, charts=1)
     assert at.segmented_control(key="live").value == "users"
-    assert choices(at) == ["Users", "Context", "KV heads", "One conversation"]
+    assert choices(at) == ["Users", "Context", "KV heads", "Conversation"]
     assert query(at) == View(OPENING).to_query()
     assert not at.info
 
@@ -107,7 +107,7 @@ def test_a_model_without_heads_takes_the_choice_away() -> None:
     at = drag(open_live(), "kv_heads")
     at.selectbox(key="model").set_value("deepseek-v3").run()
     assert_sound(at, charts=1)
-    assert choices(at) == ["Users", "Context", "One conversation"]
+    assert choices(at) == ["Users", "Context", "Conversation"]
     assert at.segmented_control(key="live").value == "users"
     assert "has no KV heads to drag: MLA keeps one latent for all heads." in text(at)
     at.selectbox(key="model").set_value("llama-3-8b").run()
@@ -179,11 +179,15 @@ def test_both_ends_of_the_controls() -> None:
                 assert_sound(at, charts=1)
 
 
+def test_the_page_says_what_its_link_leaves_out() -> None:
+    assert "those are in the link, where the grip stands is not" in text(open_live())
+
+
 def test_lecture_view_is_the_picture_and_its_choice() -> None:
     at = open_app(View(OPENING, view="lecture").to_query(), PAGE)
     assert_sound(at, charts=1)
     assert spec(at)["layout"]["font"]["size"] == TEXT, "large already"
-    assert not at.caption
+    assert "Drag the grip" not in text(at)
     open_more(at)
     assert_sound(at, charts=1)
     assert at.selectbox(key="model").value == "llama-3-8b"

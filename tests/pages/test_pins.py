@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import lessons, presets
 from core.changes import SAME, changes
+from core.compare import pin_label
 from core.lessons import LESSONS
 from core.pins import PINS_KEY, PINS_MAX, pins_query
 from core.scenario import Scenario
@@ -161,6 +162,22 @@ def test_numbers_of_both_bars_stand_beneath_them() -> None:
     shown = text(open_page("home", View(Scenario(batch=16), pins=(Scenario(batch=8),))))
     assert "KV cache 17.2 GB" in shown
     assert "Pinned: weights 16.1 GB · KV cache 8.59 GB · reserve 8.55 GB · free 52.3 GB · capacity 85.5 GB." in shown
+
+
+@pytest.mark.parametrize("slug", FILES)
+def test_the_pin_is_named_and_several_lead_to_all_of_them(slug: str) -> None:
+    one, two, now = Scenario(batch=8), Scenario(model="llama-3-70b", n_gpus=4), Scenario(batch=16)
+    compare = lessons.page("compare").question
+
+    def links(at: AppTest) -> list[str]:
+        return [link.proto.label for link in at.get("page_link") if "side by side" in link.proto.label]
+
+    at = open_page(slug, View(now, pins=(one, two)))
+    assert f"Pinned: {pin_label(two)}." in text(at)
+    assert links(at) == [f"The pictures show the last of 2 pins. All side by side: {compare}"]
+    at.button(key="unpin").click().run()
+    assert f"Pinned: {pin_label(one)}." in text(at)
+    assert links(at) == []
 
 
 def test_in_lecture_view_the_sentence_is_short_and_above_the_fold() -> None:

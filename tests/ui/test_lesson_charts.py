@@ -87,11 +87,15 @@ def test_architectures_show_each_kind() -> None:
 
 
 def test_the_crossing_is_marked_and_named() -> None:
-    said = texts(charts.context_figure(evaluate(Scenario(model="llama-3.1-8b")), "GB"))
-    assert "cache = weights at 122,532" in said
-    assert "weights dominate" in said
-    assert "the cache dominates" in said
-    assert "the model stops at 131,072" in said
+    figure = charts.context_figure(evaluate(Scenario(model="llama-3.1-8b")), "GB")
+    assert "cache = weights at 122,532" in texts(figure)
+    assert "weights dominate" in texts(figure)
+    assert figure["layout"]["xaxis"]["ticktext"][-1] == "<b>131,072</b><br>the model stops"
+    assert figure["layout"]["xaxis"]["tickvals"][-1] == 131_072
+    early = charts.context_figure(
+        evaluate(Scenario(model="palm-540b-mha-pope", gpu="tpu-v4", n_gpus=64, batch=512)), "GB"
+    )
+    assert "the cache dominates" in texts(early)
 
 
 def test_windows_are_set_against_no_windows() -> None:
@@ -118,13 +122,14 @@ def test_attention_stays_at_the_group_size(batch: int) -> None:
     scenario = Scenario(batch=batch)
     figure = charts.roofline_figure(evaluate(scenario))
     dots = {trace["name"]: (trace["x"][0], trace["y"][0]) for trace in figure["data"] if trace["mode"] == "markers"}
-    assert dots["decode, attention"][0] == 4
-    assert dots["decode, weights"][0] == pytest.approx(batch)
+    named = {name.split(":")[0].rpartition(" ")[0]: at for name, at in dots.items()}
+    assert named["decode, attention"][0] == 4
+    assert named["decode, weights"][0] == pytest.approx(batch)
     ridge = intensities(scenario, evaluate(scenario)).ridge
     for intensity, height in dots.values():
         assert height == pytest.approx(min(989.4, intensity * 3.35))
         assert (height == pytest.approx(989.4)) == (intensity >= ridge)
-    assert "the group size: no batch moves it" in texts(figure)
+    assert "the group size: no batch moves it" in " ".join(trace["name"] for trace in figure["data"])
 
 
 def test_the_step_bar_is_its_parts() -> None:
@@ -157,13 +162,16 @@ def test_the_waterfall_floats_from_before_to_after() -> None:
 
 def test_experts_band_and_its_labels() -> None:
     result = evaluate(Scenario(model="mixtral-8x7b", n_gpus=2, batch=4))
-    figure = charts.experts_figure(result)
-    both = (figure, charts.experts_ceiling_figure(result))
-    curves = {trace["name"]: trace for one in both for trace in one["data"]}
-    at = curves["expected"]["x"].index(4)
-    assert curves["expected"]["y"][at] == pytest.approx(5.46875)
-    assert curves["least, all alike"]["y"][at] == 2
-    assert curves["most, no two alike"]["y"][at] == 8
-    upper, lower = curves["least experts (the bound)"]["y"], curves["every expert read"]["y"]
+    figure, ceiling = charts.experts_figure(result), charts.experts_ceiling_figure(result)
+    touched, speeds = ({trace["name"]: trace for trace in one["data"]} for one in (figure, ceiling))
+    at = touched["expected"]["x"].index(4)
+    assert touched["expected"]["y"][at] == pytest.approx(5.46875)
+    assert touched["least, all alike"]["y"][at] == 2
+    assert touched["most, no two alike"]["y"][at] == 8
+    upper, lower = speeds["least (the bound)"]["y"], speeds["every expert"]["y"]
     assert all(low <= high for low, high in zip(lower, upper, strict=True))
     assert "5.47" in texts(figure)
+    for one in (figure, ceiling):
+        assert [t["name"] for t in one["data"] if t["showlegend"]] == [
+            t["name"] for t in one["data"] if t["mode"] == "lines"
+        ]

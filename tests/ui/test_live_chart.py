@@ -17,6 +17,7 @@ from core.scenario import Scenario
 from core.units import format_bytes, from_unit, in_unit
 from tests.strategies import scenarios
 from ui import charts, palette
+from ui.charts.labels import round_numbers
 from ui.charts.live import CSS, LARGE, TEXT
 
 SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
@@ -76,16 +77,19 @@ def assert_draws(found: Reel, figure: charts.Figure, index: int) -> None:
         assert math.isclose(from_unit(length, found.unit), exact[name], rel_tol=1e-12)
         if label:
             assert near(sizes(label.strip())[name], exact[name])
-    verdict, parts, ceiling, goes_on = map(plain, drawn["words"]["text"])
+    verdict, words, *listed, ceiling, goes_on = map(plain, drawn["words"]["text"])
     assert verdict.startswith("Fits, with" if m.fits else "Does not fit:")
-    (words,) = re.findall(r"([\d,.]+) ([KMGTPk]?i?B) (?:free|too much)", verdict)
-    assert near(number(words[0]) * SIZES[words[1]], m.free_bytes if m.fits else m.over_by_bytes)
-    listed = sizes(parts)
-    assert near(listed["free" if m.fits else "missing"], m.free_bytes if m.fits else m.over_by_bytes)
-    assert all(near(listed[name], exact[name]) for name in PARTS[:3])
-    assert ceiling.startswith("At most" if m.fits else "If it fitted, at most")
+    assert words == found.frames[index].words
+    (said,) = re.findall(r"([\d,.]+) ([KMGTPk]?i?B) (?:free|too much)", verdict)
+    assert near(number(said[0]) * SIZES[said[1]], m.free_bytes if m.fits else m.over_by_bytes)
+    assert len(listed) == len(PARTS)
+    for name, size in zip(PARTS, listed, strict=True):
+        over = name == "free" and not m.fits
+        assert size.startswith("−") is over
+        assert near(sizes(f"x {size.removeprefix('−')}")["x"], m.over_by_bytes if over else exact[name])
+    assert ceiling.startswith("At most" if m.fits else "If it fitted:")
     assert near(number(re.findall(r"([\d,.]+) tokens/s", ceiling)[0]), d.tokens_per_s)
-    each = re.findall(r"together, . ([\d,.]+) for each user", ceiling)
+    each = re.findall(r"together, . ([\d,.]+) each", ceiling)
     speeds = [d.tokens_per_s, d.tokens_per_s_per_user][: 1 + len(each)]
     if each:
         assert near(number(each[0]), d.tokens_per_s_per_user)
@@ -249,7 +253,7 @@ def test_names_of_ones_own_are_text() -> None:
     figure = charts.live_figure(reel(Scenario(model=named, batch=4), "context"))
     strict(figure)
     labels = next(trace for trace in figure["data"] if trace["name"] == "labels")
-    assert labels["text"][0].startswith("&lt;b&gt;&#36;x&#36;&lt;/b&gt; &amp; y")
+    assert labels["text"][0].replace("<br>", " ").startswith("&lt;b&gt;&#36;x&#36;&lt;/b&gt; &amp; y")
     assert labels["text"][0].endswith("…")
 
 
@@ -262,11 +266,46 @@ def test_it_is_not_too_large_to_send() -> None:
     assert largest < 80_000
 
 
-def test_speed_ticks_are_few_and_inside() -> None:
-    from ui.charts.live import speed_ticks
+def test_every_part_is_named_above_its_size() -> None:
+    figure = charts.live_figure(reel(Scenario(batch=32), "users"))
+    traces = {trace["name"]: trace for trace in figure["data"]}
+    places = {plain(text)[2:]: x for text, x in zip(traces["labels"]["text"], traces["labels"]["x"], strict=True)}
+    columns = traces["words"]["x"][2:6]
+    assert [places[name] for name in PARTS] == columns
+    colours = [traces[name]["marker"]["color"] for name in PARTS[:3]]
+    for text, colour in zip(traces["labels"]["text"][2:5], colours, strict=True):
+        assert colour in text
 
+
+def test_line_and_words_agree_where_kv_heads_come_in_leaps() -> None:
+    found = reel(Scenario(batch=32), "kv_heads")
+    figure = charts.live_figure(found)
+    labels = next(trace for trace in figure["data"] if trace["name"] == "labels")
+    assert "8 fit, 16 do not" in " ".join(map(plain, labels["text"]))
+    _, _, line = figure["layout"]["shapes"]
+    values = [frame.value for frame in found.frames]
+    assert values.index(8) < line["x0"] < values.index(16)
+
+
+def test_words_are_short_enough_for_a_phone() -> None:
+    """About 5.3 pixels a letter at 11.5 pixels, and a plot of 297."""
+    for scenario in SCENARIOS:
+        for quantity in quantities(scenario):
+            figure = charts.live_figure(reel(scenario, quantity))
+            lines = [
+                line
+                for trace in figure["data"]
+                if trace["name"] == "labels"
+                for t in trace["text"]
+                for line in t.split("<br>")
+            ]
+            lines += [line for frame in figure["frames"] for line in frame["data"][5]["text"]]
+            assert max(len(plain(line)) for line in lines) <= 58
+
+
+def test_round_numbers_are_few_and_inside() -> None:
     for low, high in itertools.combinations([-2.0, -0.3, 0.9, 2.4, 2.9, 5.6, 7.2], 2):
-        ticks = speed_ticks(low, high)
+        ticks = round_numbers(low, high)
         assert ticks == sorted(ticks)
         assert 1 <= len(ticks) <= 10
         assert all(low <= math.log10(tick) <= high for tick in ticks)

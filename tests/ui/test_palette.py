@@ -32,7 +32,7 @@ def test_body_text(ink: str, paper: str) -> None:
     assert contrast(ink, paper) >= 7
 
 
-LINES = (palette.WEIGHTS, palette.COMPUTE, palette.RESERVE, palette.SYSTEM, palette.USER)
+LINES = (palette.WEIGHTS, palette.COMPUTE, palette.RESERVE, palette.SYSTEM, palette.USER, palette.OVER)
 
 
 @pytest.mark.parametrize(("line", "paper"), list(itertools.product(LINES, (palette.PAPER, palette.PAPER_DARK))))

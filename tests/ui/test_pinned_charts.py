@@ -1,6 +1,5 @@
-"""Pictures with a pin: valid, finite, the pin's numbers in them, both on the axes, and no label on another."""
+"""Pictures with a pin: valid, finite, the pin's numbers in them, both on the axes, and the pin named."""
 
-import itertools
 import math
 from collections.abc import Iterator
 
@@ -15,12 +14,11 @@ from core.pool import pool
 from core.predict import view_plan
 from core.report import weight_parts
 from core.scenario import Scenario
-from core.units import in_unit
+from core.units import format_ratio, in_unit, significant
 from core.variants import kv_variants
 from core.view import View
 from tests.strategies import scenarios
 from ui import charts
-from ui.charts import pinned
 from ui.charts.base import BAR, PINNED, THIN
 
 NOW, PIN = Scenario(batch=16), Scenario(batch=8)
@@ -52,20 +50,19 @@ PAIRS = [
 IDS = [str(i) for i in range(len(PAIRS))]
 
 
-def curves(now: Scenario, pin: Scenario) -> Iterator[tuple[charts.Figure, float]]:
-    """The pictures with labels that must find room, and their width."""
+def curves(now: Scenario, pin: Scenario) -> Iterator[charts.Figure]:
+    """The pictures of curves."""
     result, before = evaluate(now), evaluate(pin)
-    yield charts.ceiling_chart(result, before), pinned.THREE_FIFTHS
-    yield charts.users_figure(result, before), pinned.WIDE
-    yield charts.context_figure(result, "GB", before), pinned.WIDE
-    yield charts.roofline_figure(result, before), pinned.WIDE
+    yield charts.ceiling_chart(result, before)
+    yield charts.users_figure(result, before)
+    yield charts.context_figure(result, "GB", before)
+    yield charts.roofline_figure(result, before)
     if result.decode.expected:
-        yield charts.experts_figure(result, before), pinned.HALF
-        yield charts.experts_ceiling_figure(result, before), pinned.HALF
+        yield charts.experts_figure(result, before)
+        yield charts.experts_ceiling_figure(result, before)
     found, then = drafted(View(now)), drafted(View(pin))
     if found and then:
-        for figure in charts.speed_up_figures(found.scenario, found.draft, found.found, then):
-            yield figure, pinned.THIRD
+        yield from charts.speed_up_figures(found.scenario, found.draft, found.found, then)
 
 
 def bars(now: Scenario, pin: Scenario) -> Iterator[charts.Figure]:
@@ -100,7 +97,7 @@ def numbers(value: object) -> Iterator[float]:
 @given(scenarios(), scenarios())
 @settings(max_examples=25, deadline=None)
 def test_any_two_scenarios_draw(now: Scenario, pin: Scenario) -> None:
-    for figure in (*(figure for figure, _ in curves(now, pin)), *bars(now, pin)):
+    for figure in (*curves(now, pin), *bars(now, pin)):
         go.Figure(figure["data"], figure["layout"])  # raises on what Plotly does not know
         assert all(math.isfinite(number) for number in numbers(figure))
 
@@ -171,10 +168,9 @@ def test_ceilings_of_the_pin(now: Scenario, pin: Scenario) -> None:
         steps = {step.batch: step for step in decode_sweep(pin, [int(x) for x in curve["together"]])}
         assert curve["together"] == {b: step.tokens_per_s for b, step in steps.items()}
         assert curve["each user"] == {b: step.tokens_per_s_per_user for b, step in steps.items()}
-        rings = ghosts(figure, "markers")
-        assert rings == {
-            "together": {pin.batch: d.tokens_per_s},
-            "each user": {pin.batch: d.tokens_per_s_per_user},
+        assert ghosts(figure, "markers") == {
+            f"{significant(d.tokens_per_s)} together": {pin.batch: d.tokens_per_s},
+            f"{significant(d.tokens_per_s_per_user)} each": {pin.batch: d.tokens_per_s_per_user},
         }
         assert {now.batch, pin.batch} <= set(curve["together"])
         for trace in figure["data"]:
@@ -203,13 +199,13 @@ def test_context_curves_of_the_pin() -> None:
     for context in (128, 4096, 8192):
         size = evaluate(BIG.replace(context=context)).memory.kv_bytes
         assert curve["KV cache"][context] == in_unit(size, "GB")
-    assert set(curve["weights"].values()) == {in_unit(before.memory.weights_bytes, "GB")}
-    assert ghosts(figure, "markers")["KV cache"] == {4096: in_unit(before.memory.kv_bytes, "GB")}
-    said = " | ".join(a["text"] for a in figure["layout"]["annotations"])
-    for words in ("pinned 268 GB", "pinned weights 72.7 GB", "pinned capacity 603 GB"):
-        assert words in said
+    assert set(curve["weights 72.7 GB"].values()) == {in_unit(before.memory.weights_bytes, "GB")}
+    assert set(curve["capacity 603 GB"].values()) == {in_unit(before.memory.capacity_bytes, "GB")}
+    assert ghosts(figure, "markers") == {"KV cache 268 GB": {4096: in_unit(before.memory.kv_bytes, "GB")}}
+    named = {trace["name"] for trace in figure["data"] if trace["showlegend"]}
+    assert {"pinned: KV cache 268 GB", "pinned: weights 72.7 GB", "pinned: capacity 603 GB"} < named
     same = charts.context_figure(evaluate(NOW), "GB", evaluate(PIN))
-    assert set(ghosts(same)) == {"KV cache"}  # the weights are the same line
+    assert set(ghosts(same)) == {"KV cache"}  # the weights and the capacity are the same lines
 
 
 @pytest.mark.parametrize(("now", "pin"), PAIRS, ids=IDS)
@@ -223,7 +219,7 @@ def test_roofline_dots_of_the_pin(now: Scenario, pin: Scenario) -> None:
         "decode, weights": found.decode_weights,
         "decode, attention": found.decode_attention,
     }
-    assert drawn == {name: value for name, value in known.items() if value}
+    assert drawn == {f"{name} {significant(value)}": value for name, value in known.items() if value}
     same_roof = all(of(now) == of(pin) for of in (peak_flops_per_s, bandwidth_bytes_per_s))
     assert ("roofline" in ghosts(figure)) is not same_roof
     x_range, y_range = figure["layout"]["xaxis"]["range"], figure["layout"]["yaxis"]["range"]
@@ -281,15 +277,15 @@ def test_experts_of_the_pin() -> None:
     expected = evaluate(pin).decode.expected
     assert expected
     figure = charts.experts_figure(evaluate(MIXTRAL), evaluate(pin))
-    assert ghosts(figure, "markers") == {"expected": {4: pytest.approx(5.46875)}}
+    assert ghosts(figure, "markers") == {"5.47 expected": {4: pytest.approx(5.46875)}}
     ceiling = charts.experts_ceiling_figure(evaluate(MIXTRAL), evaluate(pin))
-    assert ghosts(ceiling, "markers") == {"expected experts": {4: expected.tokens_per_s}}
+    assert list(ghosts(ceiling, "markers").values()) == [{4: expected.tokens_per_s}]
     wide = charts.experts_figure(evaluate(MIXTRAL), evaluate(LATENT))
     assert wide["layout"]["yaxis"]["range"][1] >= 256
     dense = charts.experts_figure(evaluate(MIXTRAL), evaluate(NOW))
     assert not ghosts(dense)  # a dense pin has no experts, but a ceiling
     ceiling = charts.experts_ceiling_figure(evaluate(MIXTRAL), evaluate(NOW))
-    assert ghosts(ceiling, "markers") == {"expected experts": {16: evaluate(NOW).decode.tokens_per_s}}
+    assert list(ghosts(ceiling, "markers").values()) == [{16: evaluate(NOW).decode.tokens_per_s}]
 
 
 def test_speculation_and_pages_of_the_pin() -> None:
@@ -298,8 +294,9 @@ def test_speculation_and_pages_of_the_pin() -> None:
     assert now
     assert then
     by_length, by_users = charts.speed_up_figures(BIG, now.draft, now.found, then)
-    assert ghosts(by_length, "markers")["speed-up"] == {view.draft_length: then.found.speed_up}
-    assert ghosts(by_users, "markers")["speed-up"] == {1: then.found.speed_up}
+    words = f"× {format_ratio(then.found.speed_up, 3)}"
+    assert ghosts(by_length, "markers") == {words: {view.draft_length: then.found.speed_up}}
+    assert ghosts(by_users, "markers") == {words: {1: then.found.speed_up}}
     assert ghosts(by_length)["speed-up"][view.draft_length] == pytest.approx(then.found.speed_up)
     shared, shared_then = pool(View(NOW)), pool(View(BIG))
     assert shared
@@ -312,38 +309,24 @@ def test_speculation_and_pages_of_the_pin() -> None:
 
 
 @pytest.mark.parametrize(("now", "pin"), PAIRS, ids=IDS)
-def test_every_picture_of_curves_names_its_pin_clear_of_other_labels(now: Scenario, pin: Scenario) -> None:
-    for figure, width in curves(now, pin):
-        page = pinned.Canvas(figure, width)
-        labels = figure["layout"]["annotations"]
-        ours = [label for label in labels if label["text"].startswith(PINNED)]
-        assert ours or not ghosts(figure, "markers")
-        for label in ours:
-            box = page.box(label)
-            covered = [other["text"] for other in labels if other is not label and box.overlap(page.box(other)) > 0.1]
-            assert not covered, f"{label['text']} lies on {covered}"
-            assert box.overlap(page.inside) > 0.9, f"{label['text']} leaves the picture"
-
-
-def test_boxes_overlap_and_are_crossed() -> None:
-    box = pinned.Box(0, 0, 10, 10)
-    assert box.overlap(pinned.Box(5, 5, 20, 20)) == 0.25
-    assert box.overlap(pinned.Box(10, 0, 20, 10)) == 0
-    assert box.crosses(-5, 5, 15, 5)
-    assert box.crosses(5, -5, 5, 15)
-    assert box.crosses(-1, -1, 11, 11)
-    assert not box.crosses(-5, 11, 15, 11)
-    assert box.holds(10, 0)
-    assert not box.holds(10.1, 0)
-    assert box.wider(1) == pinned.Box(-1, -1, 11, 11)
-    assert not box.crosses(-5, 0, 0, 16)
-    for one, other in itertools.pairwise([(0.0, 0.0), (3.0, 4.0), (20.0, 30.0)]):
-        assert box.crosses(*one, *other) == box.crosses(*other, *one)
+def test_every_picture_of_curves_names_its_pin(now: Scenario, pin: Scenario) -> None:
+    """In the key, in a heading, or on the picture; and what is hollow says on pointing at it what it is."""
+    for figure in curves(now, pin):
+        rings = [t for t in figure["data"] if t["name"].startswith(PINNED) and t["mode"] == "markers"]
+        said = " ".join(label["text"] for label in figure["layout"]["annotations"])
+        assert all(ring["hovertemplate"].startswith(ring["name"]) for ring in rings)
+        keyed = [ring for ring in rings if ring.get("showlegend")]
+        is_roofline = figure["data"][-1]["name"].startswith("decode") or any(
+            t["name"] == "roofline" for t in figure["data"]
+        )
+        assert not rings or keyed or PINNED in said or is_roofline
+        for trace in figure["data"]:
+            if trace.get("showlegend") and trace["name"].startswith(PINNED):
+                assert trace["legendrank"] > 1000
 
 
 def test_a_result_is_not_drawn_twice() -> None:
-    """Labels are placed in the figure that is given, not in a shared one."""
     result: Result = evaluate(NOW)
     one, two = charts.ceiling_chart(result, evaluate(PIN)), charts.ceiling_chart(result, evaluate(PIN))
     assert one == two
-    assert len(one["layout"]["annotations"]) == len(charts.ceiling_chart(result)["layout"]["annotations"]) + 2
+    assert len(one["layout"]["annotations"]) == len(charts.ceiling_chart(result)["layout"]["annotations"])

@@ -2,11 +2,14 @@
 
 import html
 import re
+from pathlib import PurePath
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
 import zxingcpp
 from PIL import Image, ImageDraw
 
+from core import lessons
 from core.scenario import Scenario
 from core.view import View
 from ui import share
@@ -18,6 +21,32 @@ def test_a_link_carries_the_whole_view() -> None:
     url = share.link(VIEW, "https://example.org/more_users")
     assert url.startswith("https://example.org/more_users?")
     assert View.from_query(dict(parse_qsl(urlsplit(url).query)), View(Scenario())) == (VIEW, [])
+
+
+@pytest.mark.parametrize("page", lessons.PAGES, ids=lambda page: page.slug)
+def test_what_the_link_holds_is_said_of_every_page(page: lessons.Page) -> None:
+    path = "" if page.slug == "home" else PurePath(page.file).stem
+    said = share.held(share.link(VIEW, f"https://example.org/app/{path}"))
+    assert said.startswith("The link holds the whole view" if page.slug not in share.NOT_IN_LINK else "The link holds")
+    assert ("but not" in said) is (page.slug in share.NOT_IN_LINK)
+
+
+def test_phones_get_the_machine_s_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "http://localhost:8501/live?batch=1&model=a"
+    monkeypatch.setattr(share.net_util, "get_internal_ip", lambda: "192.0.2.7")
+    assert share.phone_address(url) == "http://192.0.2.7:8501/live?batch=1&model=a"
+    assert share.phone_address("http://localhost/?batch=1") == "http://192.0.2.7/?batch=1"
+    monkeypatch.setattr(share.net_util, "get_internal_ip", lambda: "127.0.0.1")  # no network
+    assert share.phone_address(url) is None
+
+    def fails() -> str:
+        raise OSError("no sockets here")
+
+    monkeypatch.setattr(share.net_util, "get_internal_ip", fails)
+    assert share.phone_address(url) is None
+    monkeypatch.setattr(share.net_util, "get_internal_ip", lambda: "192.0.2.7")
+    monkeypatch.setattr(share.st, "get_option", lambda name: {"server.address": "127.0.0.1"}[name])
+    assert share.phone_address(url) is None, "a server that listens to itself alone"
 
 
 def test_a_frame_is_the_link_with_embed_and_cannot_be_left() -> None:

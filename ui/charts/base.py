@@ -1,4 +1,4 @@
-"""What every figure shares: layout, bars, lines, rules. Figures are whole dictionaries; no streamlit here."""
+"""What every figure shares: layout, bars, lines, rules, key. Figures are whole dictionaries; no streamlit here."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ui import palette
 Figure = dict[str, Any]
 
 FONT_SIZE = 14
+PINNED = "pinned"
 CONFIG = {
     "displaylogo": False,
     "modeBarButtons": [["toImage"]],
@@ -35,6 +36,7 @@ def layout(**changes: Any) -> dict[str, Any]:
         "hovermode": "closest",
         "dragmode": False,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "hoverlabel": {"align": "left", "namelength": -1},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette.RESERVE, "activecolor": palette.WEIGHTS},
     }
     return base | changes
@@ -96,6 +98,7 @@ def dot(name: str, x: float, y: float, color: str, **changes: Any) -> dict[str, 
         "name": name,
         "x": [x],
         "y": [y],
+        "cliponaxis": False,
         "marker": {"size": 13, "color": color, "line": {"color": palette.PAPER, "width": 2}},
     }
     return base | changes
@@ -118,6 +121,13 @@ def rule(
     return base | changes
 
 
+def capacity_lines(at: Sequence[float]) -> list[dict[str, Any]]:
+    """The capacity, in the key by name, and the pinned scenario's where it is another."""
+    words = f"capacity, {PINNED} dotted" if at[1:] else "capacity"
+    lines = [rule("x", at[0], color=palette.OVER, showlegend=True, name=words)]
+    return lines + [rule("x", other, "dot", palette.OVER, 1.5) for other in at[1:]]
+
+
 def shade(x0: float, x1: float) -> dict[str, Any]:
     """The region where memory has ended."""
     return {
@@ -138,17 +148,33 @@ def note(x: float, y: float, text: str, **changes: Any) -> dict[str, Any]:
     return {"x": x, "y": y, "text": text, "showarrow": False} | changes
 
 
-def side(at: float, others: Sequence[float], x_range: Sequence[float], width: float = 0.24) -> dict[str, Any]:
-    """Anchor for a label beside an upright line: to the side where no other line and no frame is near.
+CAMERA = 34  # of the margin at the right: where a key at the top must end before the button that saves the picture
 
-    Positions as the axis counts them; `width` of the label as a share of the axis.
-    """
-    reach = width * (x_range[1] - x_range[0])
-    right = [x for x in (*others, x_range[1]) if at < x < at + reach]
-    left = [x for x in (*others, x_range[0]) if at - reach < x < at]
-    if len(right) <= len(left) and x_range[1] > at + reach:
-        return {"xanchor": "left", "xshift": 4}
-    return {"xanchor": "right", "xshift": -4}
+
+def key(*, top: bool = False, title: str = "") -> dict[str, Any]:
+    """The key, for a layout: one row where there is room, more on a phone. The browser wraps it, the server cannot."""
+    place = {"y": 1, "yanchor": "top", "xref": "paper"} if top else {"y": 0, "yanchor": "bottom", "xref": "container"}
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "yref": "container",
+        "font": {"size": FONT_SIZE},
+        "traceorder": "normal",
+        "itemclick": False,
+        "itemdoubleclick": False,
+        "bgcolor": "rgba(0,0,0,0)",
+    }
+    if title:
+        legend["title"] = {"text": f"<b>{title}</b> ", "side": "left", "font": {"size": FONT_SIZE}}
+    return {"showlegend": True, "legend": legend | place}
+
+
+def keyed(data: Sequence[dict[str, Any]], *names: str) -> None:
+    """Only these traces are in the key, the pinned ones last."""
+    for trace in data:
+        trace["showlegend"] = trace["name"] in names
+        if trace["name"].startswith(PINNED):
+            trace["legendrank"] = 1001  # all others have 1000
 
 
 def panel_titles(titles: Sequence[str], domains: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
@@ -165,9 +191,8 @@ def titled_layout(title: str, height: int, annotations: Sequence[dict[str, Any]]
     return layout(height=height, margin={"l": 8, "r": 8, "t": 34, "b": 8}, annotations=notes, **changes)
 
 
-PINNED = "pinned"
 # Within a row of height 1: the bar, and the pinned one beneath it.
-FEW_ROWS = 4
+FEW_ROWS, MANY_ROWS = 4, 8
 BAR_AT, BAR, THIN_AT, THIN = -0.14, 0.6, 0.3, 0.17
 
 
@@ -175,6 +200,7 @@ def thin(trace: dict[str, Any]) -> dict[str, Any]:
     """A bar as the pin's: the same colour and pattern; its numbers appear on pointing at it."""
     return trace | {
         "name": f"{PINNED}: {trace['name']}",
+        "showlegend": False,
         "textposition": "none",
         "hovertemplate": f"{PINNED}: %{{text}}<extra></extra>",
     }
@@ -208,6 +234,8 @@ def two_rows(
         tickvals=[at for at, _ in ticks],
         ticktext=[text for _, text in ticks],
     )
+    if len(rows) > MANY_ROWS:
+        y_axis["tickfont"] = {"size": FONT_SIZE - 3}
     return data, y_axis
 
 
@@ -222,7 +250,18 @@ class Panel:
     pinned: Sequence[dict[str, Any]] = ()  # bars of the pinned scenario, drawn thin beneath the others
 
 
-GAP = 0.06
+# Of two panels the second is wider: on a phone its heading must end before the button that saves the picture.
+FIRST, GAP = 0.4, 0.06
+
+
+def column(rows: Sequence[str], texts: Sequence[str], pinned: bool) -> list[dict[str, Any]]:
+    """Numbers at the right end of the rows, where no bar and no line comes."""
+    shift = BAR_AT if pinned else 0
+    return [
+        note(1, number + shift, text, xref="paper", xanchor="right")
+        for number, text in enumerate(texts[: len(rows)])
+        if text
+    ]
 
 
 def rows_figure(
@@ -232,11 +271,10 @@ def rows_figure(
 
     With pinned bars, `rows` names all rows and `pinned_at` numbers those that say "pinned".
     """
-    width = (1 - GAP * (len(panels) - 1)) / len(panels)
     data: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
-    domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(len(panels))]
+    domains = [(0.0, 1.0)] if len(panels) == 1 else [(0.0, FIRST), (FIRST + GAP, 1.0)]
     y_axis = axis(autorange="reversed", showgrid=False, type="category")
     for number, (panel, domain) in enumerate(zip(panels, domains, strict=True)):
         name = f"x{number + 1}" if number else "x"

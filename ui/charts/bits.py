@@ -20,13 +20,23 @@ Sizes = TypeVar("Sizes")
 PARTS: tuple[tuple[str, tuple[str, ...], str, str | None], ...] = (
     ("attention", ("attention",), palette.WEIGHTS, None),
     ("FFN", ("dense_ffn", "shared_experts"), palette.WEIGHTS_DEEP, "/"),
-    ("experts", ("experts",), palette.WEIGHTS_DEEP, "x"),
+    ("experts", ("experts",), palette.LATENT, "x"),
     ("embedding", ("embedding", "positions"), palette.WEIGHTS_PALE, "."),
     ("output head", ("lm_head",), palette.WEIGHTS_FAINT, "-"),
     ("norms, routers", ("norms", "router"), palette.RESERVE, None),
 )
 
 PARTS_KEY = tuple((fill, words) for words, _, fill, _ in PARTS)
+
+
+def parts_key(*results: Result | None) -> list[tuple[str, str]]:
+    """Colours with their words, for the parts that any of the results has."""
+    known = [weight_parts(r.scenario, r.scenario.weight_format) for r in results if r]
+    return [
+        (fill, words)
+        for words, components, fill, _ in PARTS
+        if any(parts.get(c) for parts in known for c in components)
+    ]
 
 
 def formats_figure(result: Result, unit: Unit, before: Result | None = None) -> Figure:

@@ -12,6 +12,7 @@ from core.units import Unit, format_bytes, format_seconds, in_unit, significant
 from core.variants import Variant
 from ui import palette
 from ui.charts.base import Figure, Panel, axis, bars, note, rows_figure, titled_layout
+from ui.charts.labels import NARROW, broken
 from ui.text import charted
 
 # Shape and colour by maker, or by kind of model where the device is one: never colour alone.
@@ -34,12 +35,14 @@ _Y_TITLES: dict[Count, str] = {
     "dollar": "tokens per dollar, at best",
     "joule": "tokens per joule",
 }
-_HEIGHT, _WIDTH = 330, 1150  # of the plot in pixels; the width is a guess that only places labels
-_LABELS = 6
+_WIDTH, _HEIGHT = 1150, 330  # of the plot in pixels, on the page
+_LEAST = 200  # its height where labels are placed: a projector's is low
+_LABELS = 4
 _LETTER, _LINE = 7.4, 18.0
 
 
-LABEL_CHARS = 36
+LABEL_CHARS = 24
+_MARGIN = 20  # how far a label may reach beyond the frame, where the other axis has its numbers
 
 
 def _group(found: Comparison, row: Row) -> str:
@@ -62,7 +65,7 @@ def _range(values: Sequence[float], n_labels: int = 0) -> list[float]:
     """Thirds of a decade around the values, so that a small change leaves the axis where it is; room for labels."""
     low, high = math.log10(min(values)), math.log10(max(values))
     low, high = math.floor(low * 3 - 0.1) / 3, math.ceil(high * 3 + 0.1) / 3
-    return [low, high + (high - low) * n_labels * _LINE / (_HEIGHT - n_labels * _LINE)]
+    return [low, high + (high - low) * n_labels * _LINE / (_LEAST - n_labels * _LINE)]
 
 
 def _ticks(span: Sequence[float], steps: Sequence[int]) -> list[float]:
@@ -72,12 +75,13 @@ def _ticks(span: Sequence[float], steps: Sequence[int]) -> list[float]:
 
 
 def _seconds_axis(x_range: list[float]) -> dict[str, Any]:
-    wide = x_range[1] - x_range[0] > 3
-    ticks = _ticks(x_range, (1,) if wide else (1, 2, 5))
+    wide = x_range[1] - x_range[0] > 2
+    ticks = _ticks(x_range, (1,) if wide else (1, 3))
     return axis(
         type="log",
         range=x_range,
         tickvals=ticks,
+        tickangle=0,
         ticktext=[format_seconds(tick, 1) for tick in ticks],
         title={"text": "time per output token of one user"},
     )
@@ -88,7 +92,7 @@ def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> li
 
     From left to right: a label that would lie on one before it goes above it, and no line crosses a label.
     """
-    x_scale, y_scale = _WIDTH / (x_range[1] - x_range[0]), _HEIGHT / (y_range[1] - y_range[0])
+    x_scale, y_scale = NARROW / (x_range[1] - x_range[0]), _LEAST / (y_range[1] - y_range[0])
     rows = sorted(found.front_rows, key=lambda p: (p.throughput, -p.step_s))
     shown = rows if len(rows) <= _LABELS else [rows[0], *rows[1 - _LABELS :]]
     made: list[dict[str, Any]] = []
@@ -96,14 +100,14 @@ def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> li
     for point in sorted(shown, key=lambda p: p.step_s):
         x = (math.log10(point.step_s) - x_range[0]) * x_scale
         y = (math.log10(point.throughput) - y_range[0]) * y_scale
-        text = point_name(found, point.row)
+        text = _short(point_name(found, point.row))
         right, up = x - 8, y + 16
         left = right - len(text) * _LETTER
         # Upwards past each in its way, lowest first: one pass, since nothing ever comes down again.
         for at in sorted(at for a, b, at in taken if a - 8 < right and left < b + 8):
             if abs(up - at) < _LINE:
                 up = at + _LINE
-        if up > _HEIGHT or left < 0:
+        if up > _LEAST or left < -_MARGIN:
             continue
         taken.append((left, right, up))
         made.append(
@@ -126,26 +130,33 @@ def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> li
 
 
 def _short(name: str) -> str:
+    """A name without what it has in brackets, and not too long.
+
+    >>> _short("8 × B300 SXM (HGX/DGX)")
+    '8 × B300 SXM'
+    """
+    name = name.partition(" (")[0]
     return name if len(name) <= LABEL_CHARS else f"{name[: LABEL_CHARS - 1]}…"
 
 
 def _beside(
     found: Comparison, mine: Point, full: Sequence[Point], x_range: list[float], y_range: list[float]
 ) -> dict[str, Any]:
-    """Name of the scenario's own row, on the side of its mark that hides the fewest others."""
+    """Name of the scenario's own row, where a phone shows it whole and, on the page, it hides the fewest others."""
     x_scale, y_scale = _WIDTH / (x_range[1] - x_range[0]), _HEIGHT / (y_range[1] - y_range[0])
     text = f"yours: {_short(point_name(found, mine.row))}"
     wide = len(text) * _LETTER
     x, y = math.log10(mine.step_s), math.log10(mine.throughput)
     around = [((math.log10(p.step_s) - x) * x_scale, (math.log10(p.throughput) - y) * y_scale) for p in full]
+    on_phone = (x - x_range[0]) / (x_range[1] - x_range[0]) * NARROW
 
     def hidden(place: tuple[int, int]) -> int:
         side, up = place
         left = 10 if side > 0 else -10 - wide
-        off_frame = (x - x_range[0]) * x_scale + left < 0 or (x - x_range[0]) * x_scale + left + wide > _WIDTH
-        return sum(left - 6 < dx < left + wide + 6 and abs(dy - up) < _LINE for dx, dy in around) + 99 * off_frame
+        cut = on_phone + left < -_MARGIN or on_phone + left + wide > NARROW
+        return sum(left - 6 < dx < left + wide + 6 and abs(dy - up) < _LINE for dx, dy in around) + 99 * cut
 
-    side, up = min(((s, u) for s in (1, -1) for u in (0, -16, 16, -30, 30)), key=hidden)
+    side, up = min(((s, u) for s in (1, -1) for u in (0, -16, 16)), key=hidden)
     return note(x, y, f"<b>{charted(text)}</b>", xanchor="left" if side > 0 else "right", xshift=10 * side, yshift=up)
 
 
@@ -178,8 +189,8 @@ def speeds_figure(found: Comparison) -> Figure:
             "name": "front",
             "x": [p.step_s for p in found.front],
             "y": [p.throughput for p in found.front],
-            "text": [charted(point_hover(found, p)) for p in found.front],
-            "hovertemplate": "%{text}<extra>front</extra>",
+            "text": [_hover(found, p) for p in found.front],
+            "hovertemplate": "front<br>%{text}<extra></extra>",
             "line": {"color": palette.SYSTEM, "width": 3, "shape": "hv"},
         },
     ]
@@ -206,6 +217,10 @@ def speeds_figure(found: Comparison) -> Figure:
     }  # fmt: skip
 
 
+def _hover(found: Comparison, point: Point) -> str:
+    return "<br>".join(charted(part) for part in broken(point_hover(found, point)))
+
+
 def _dots(found: Comparison, name: str, dots: Sequence[Point], symbol: str, color: str) -> dict[str, Any]:
     own = [found.is_own(p.row) for p in dots]
     return {
@@ -214,7 +229,7 @@ def _dots(found: Comparison, name: str, dots: Sequence[Point], symbol: str, colo
         "name": name,
         "x": [p.step_s for p in dots],
         "y": [p.throughput for p in dots],
-        "text": [charted(point_hover(found, p)) for p in dots],
+        "text": [_hover(found, p) for p in dots],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "symbol": symbol,
@@ -270,7 +285,7 @@ def map_figure(found: Comparison) -> Figure:
                 "xgap": 1,
                 "ygap": 1,
                 "hoverongaps": False,
-                "hovertemplate": "%{y} on %{x}: %{customdata} needed<extra></extra>",
+                "hovertemplate": "%{y}<br>on %{x}:<br>%{customdata} needed<extra></extra>",
             }
         ],
         "layout": titled_layout(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from core.evaluate import Result, capacity_bytes, costs, crossing_context
+from core.evaluate import Result, costs, crossing_context
 from core.stops import FIRST_CONTEXT_STOP, context_stops
 from core.units import Unit, format_bytes, in_unit, integer
 from core.variants import unwindowed_cache
 from ui import palette
 from ui.charts import pinned
-from ui.charts.base import PINNED, Figure, axis, dot, layout, line, note, rule, shade, side
+from ui.charts.base import CAMERA, PINNED, Figure, axis, dot, key, keyed, layout, line, note, rule, shade
+from ui.charts.labels import CHARACTER, LINE, NARROW, Sheet, feet, logarithms, round_numbers, spanned
 
-_HOVER = "%{x:,} tokens: %{text}<extra>%{fullData.name}</extra>"
+_HOVER = "%{fullData.name}<br>%{x:,} tokens: %{text}<extra></extra>"
 
 
 def context_grid(result: Result, before: Result | None = None) -> list[int]:
@@ -41,135 +43,135 @@ def context_grid(result: Result, before: Result | None = None) -> list[int]:
 
 
 def context_figure(result: Result, unit: Unit, before: Result | None = None) -> Figure:
-    """Bytes against context on logarithmic axes, for weights and for the cache at this batch; the pin's are faint."""
+    """Bytes against context on logarithmic axes, for weights and for the cache at this batch; the pin's are faint.
+
+    The key has the sizes.
+    """
     s, m = result.scenario, result.memory
     curve = costs(s).stored
     contexts = context_grid(result, before)
-    cache = [curve.bytes(context, s.batch) for context in contexts]
+    ends = [contexts[0] * 0.9, contexts[-1] * 1.1]
+    x_range = [math.log10(end) for end in ends]
 
-    def y(value: float) -> float:
-        return math.log10(in_unit(value, unit))
+    def drawn(name: str, sizes: Sequence[int], color: str, dash: str = "solid") -> dict[str, Any]:
+        words, heights = [format_bytes(v, unit) for v in sizes], [in_unit(v, unit) for v in sizes]
+        return line(name, contexts, heights, color, dash, text=words, hovertemplate=_HOVER)
 
-    def texts(values: list[int]) -> list[str]:
-        return [format_bytes(v, unit) for v in values]
+    def level(name: str, size: int, **look: Any) -> dict[str, Any]:
+        words = f"{name} {format_bytes(size, unit)}"
+        return line(words, ends, [in_unit(size, unit)] * 2, palette.OVER, "dash", hoverinfo="skip") | look
 
-    def scaled(values: list[int]) -> list[float]:
-        return [in_unit(v, unit) for v in values]
-
-    data: list[dict[str, Any]] = []
+    data = [
+        level("capacity", m.capacity_bytes),
+        drawn(f"weights {format_bytes(m.weights_bytes, unit)}", [m.weights_bytes] * len(contexts), palette.WEIGHTS),
+        drawn("KV cache", [curve.bytes(context, s.batch) for context in contexts], palette.CACHE),
+    ]
     if curve.spans or curve.constant:
         everything = unwindowed_cache(s)
-        full = [everything.bytes(context, s.batch) for context in contexts]
-        name = "if every layer kept every token"
-        data.append(line(name, contexts, scaled(full), palette.RESERVE, "dot", text=texts(full), hovertemplate=_HOVER))
-    weights = [m.weights_bytes] * len(contexts)
-    data += [
-        line("weights", contexts, scaled(weights), palette.WEIGHTS, text=texts(weights), hovertemplate=_HOVER),
-        line("KV cache", contexts, scaled(cache), palette.CACHE, text=texts(cache), hovertemplate=_HOVER),
-        dot("you are here", s.context, in_unit(m.kv_bytes, unit), palette.CACHE,
-            hovertemplate=f"{integer(s.context)} tokens: {format_bytes(m.kv_bytes, unit)}<extra>you are here</extra>"),
-    ]  # fmt: skip
-    x_range = [math.log10(contexts[0] * 0.9), math.log10(contexts[-1] * 1.1)]
-    highest = max(cache[-1], m.weights_bytes, capacity_bytes(s))
-    lowest = max(1, min(cache[0], m.weights_bytes))
+        sizes = [everything.bytes(context, s.batch) for context in contexts]
+        data.append(drawn("if every layer kept every token", sizes, palette.RESERVE, "dot"))
     if before:
-        then, sizes = _pinned(result, before, contexts, unit)
-        data[:0] = then
-        highest, lowest = max(highest, *sizes), max(1, min(lowest, *sizes))
-    y_range = [math.floor(y(lowest)), math.ceil(y(highest) + 0.1)]
-    middle = (x_range[0] + x_range[1]) / 2
-    here = math.log10(s.context)
-    shapes = [rule("y", in_unit(m.capacity_bytes, unit), color=palette.OVER)]
-    weights_above = m.weights_bytes > m.capacity_bytes
-    annotations = [
-        note(x_range[0], y(m.weights_bytes), f" weights {format_bytes(m.weights_bytes, unit)}", xanchor="left",
-             yanchor="bottom" if weights_above else "top"),
-        note(x_range[0], y(m.capacity_bytes), f" capacity {format_bytes(m.capacity_bytes, unit)}", xanchor="left",
-             yanchor="top" if weights_above else "bottom"),
-        note(here, y(max(1, m.kv_bytes)), f"<b>KV cache {format_bytes(m.kv_bytes, unit)}</b>",
-             xanchor="right" if here > middle else "left", xshift=-12 if here > middle else 12,
-             yshift=14 if here > middle else -14),
-    ]  # fmt: skip
+        p, then = before.memory, costs(before.scenario).stored
+        sizes = [then.bytes(context, before.scenario.batch) for context in contexts]
+        data.append(_ghost(drawn("KV cache", sizes, palette.CACHE)))
+        if p.weights_bytes != m.weights_bytes:
+            words = f"weights {format_bytes(p.weights_bytes, unit)}"
+            data.append(_ghost(drawn(words, [p.weights_bytes] * len(contexts), palette.WEIGHTS)))
+        if p.capacity_bytes != m.capacity_bytes:
+            data.append(_ghost(level("capacity", p.capacity_bytes)))
+        here, size = before.scenario.context, in_unit(max(1, p.kv_bytes), unit)
+        data.append(pinned.ring(f"KV cache {format_bytes(p.kv_bytes, unit)}", here, size, palette.CACHE))
+    keyed(data, *(trace["name"] for trace in data if trace["name"] != f"{PINNED}: KV cache"))
+    curves = [logarithms(trace["x"], trace["y"]) for trace in data if trace["mode"] == "lines"]
+    here, size = math.log10(s.context), math.log10(in_unit(max(1, m.kv_bytes), unit))
+    upright, shapes = _upright(result, contexts, x_range)
+    annotations, rooms = feet([(at, words) for at, words in upright if words], x_range, curves)
+    heights = [y for _, ys in curves for y in ys]
+    rooms += [(min(heights), 10, 0), (max(heights), 0, 10), (size, 26, 26)]
     crossing = crossing_context(s)
-    edge, limit = m.max_context, s.released_model.max_context
-    known = [math.log10(at) for at in (crossing, edge, limit) if at]
-
-    def beside(at: float) -> dict[str, Any]:
-        return side(at, [x for x in known if x != at], x_range)
-
     if crossing is not None and contexts[0] <= crossing <= contexts[-1]:
         at = math.log10(crossing)
-        data.append(dot("crossing", crossing, in_unit(m.weights_bytes, unit), palette.COMPUTE))
-        shapes.append(rule("x", crossing, "dot", palette.COMPUTE))
-        annotations += [
-            note(at, y_range[0], f"cache = weights at {integer(crossing)}", yanchor="bottom") | beside(at),
-            note(at, 1, "weights dominate ◂", yref="paper", xanchor="right", yanchor="bottom", xshift=-6),
-            note(at, 1, "▸ the cache dominates", yref="paper", xanchor="left", yanchor="bottom", xshift=6),
-        ]  # fmt: skip
-    if edge is not None and edge < contexts[-1]:
-        start = max(edge, contexts[0] * 0.9)
-        shapes += [shade(start, contexts[-1] * 1.1), rule("x", start, color=palette.OVER)]
-        label = f"memory ends at {integer(edge)}" if edge else "memory allows no context"
-        annotations.append(note(math.log10(start), 0.16, label, yref="paper") | beside(math.log10(start)))
-    shapes.append(rule("x", limit, "dot"))
-    stops = f"the model stops at {integer(limit)}"
-    annotations.append(note(math.log10(limit), 0.08, stops, yref="paper") | beside(math.log10(limit)))
-    ticks = _ticks(contexts)
-    figure: Figure = {
+        place = f"{integer(crossing)} tokens: {format_bytes(m.weights_bytes, unit)} each"
+        mark = dot("crossing", crossing, in_unit(m.weights_bytes, unit), palette.COMPUTE, showlegend=False)
+        data.append(mark | {"hovertemplate": f"{place}<extra></extra>"})
+        annotations += _who_dominates(at, (at - x_range[0]) / (x_range[1] - x_range[0]))
+        rooms.append((max(heights), 0, LINE + 4))
+    words = f"you are here<br>{integer(s.context)} tokens: {format_bytes(m.kv_bytes, unit)}<extra></extra>"
+    mark = dot("you are here", s.context, in_unit(m.kv_bytes, unit), palette.CACHE, hovertemplate=words)
+    data.append(mark | {"showlegend": False})
+    low, high = spanned(rooms, _PLOT)
+    sheet = Sheet(x_range, (low, high), _PLOT, curves, [at for at, _ in upright])
+    sheet.avoid(annotations)
+    annotations.append(sheet.number(here, size, format_bytes(m.kv_bytes, unit)))
+    ticks = round_numbers(low + 10 / _PLOT * (high - low), high, most=4)
+    return {
         "data": data,
         "layout": layout(
-            height=330,
-            margin={"l": 8, "r": 8, "t": 26, "b": 8},
+            height=380 if before else 330,
+            margin={"l": 8, "r": CAMERA, "t": 28, "b": 8},
             shapes=shapes,
             annotations=annotations,
-            xaxis=axis(type="log", range=x_range, tickvals=ticks, ticktext=[integer(t) for t in ticks],
-                       title={"text": "context (tokens)"}),
-            yaxis=axis(type="log", range=y_range, dtick=1, tickformat=",~r", ticksuffix=f" {unit}"),
+            xaxis=_context_axis(contexts, x_range, s.released_model.max_context),
+            yaxis=axis(
+                type="log", range=[low, high], tickvals=ticks, ticktext=[f"{tick:,.12g} {unit}" for tick in ticks]
+            ),
+            **key(top=True),
         ),
-    }  # fmt: skip
-    if before:
-        _label_pinned(figure, result, before, unit)
-    return figure
+    }
 
 
-def _ticks(contexts: list[int]) -> list[int]:
-    """Powers of two, few enough for a phone."""
+_PLOT = 140  # pixels: on the page it has more, on a projector less
+
+
+def _ghost(trace: dict[str, Any]) -> dict[str, Any]:
+    """A curve as the pin's."""
+    changes = {name: trace[name] for name in ("text", "hovertemplate", "hoverinfo") if name in trace}
+    return pinned.ghost(trace["name"], trace["x"], trace["y"], trace["line"]["color"], **changes)
+
+
+def _upright(
+    result: Result, contexts: Sequence[int], x_range: Sequence[float]
+) -> tuple[list[tuple[float, str]], list[dict[str, Any]]]:
+    """Places and names of the upright lines, and the lines: where cache and weights are equal, where memory ends."""
+    limit, edge, crossing = (
+        result.scenario.released_model.max_context,
+        result.memory.max_context,
+        crossing_context(result.scenario),
+    )
+    names: list[tuple[float, str]] = []
+    shapes = [rule("x", limit, "dot")]  # its name is at the axis
+    if crossing is not None and contexts[0] <= crossing <= contexts[-1]:
+        names.append((math.log10(crossing), f"cache = weights at {integer(crossing)}"))
+        shapes.append(rule("x", crossing, "dot", palette.COMPUTE))
+    if edge is not None and edge < contexts[-1]:
+        start = max(edge, contexts[0] * 0.9)
+        names.append((math.log10(start), f"memory ends at {integer(edge)}" if edge else "memory allows no context"))
+        shapes += [shade(start, 10 ** x_range[1]), rule("x", start, color=palette.OVER)]
+    return names, shapes
+
+
+def _who_dominates(at: float, share: float) -> list[dict[str, Any]]:
+    """On each side of the crossing what takes more memory there, where there is room for the words."""
+    sides = (("weights dominate ◂", share, "right", -6), ("▸ the cache dominates", 1 - share, "left", 6))
+    return [
+        note(at, 1, words, yref="paper", yanchor="top", xanchor=anchor, xshift=shift)
+        for words, room, anchor, shift in sides
+        if room * NARROW > CHARACTER * len(words)
+    ]
+
+
+def _context_axis(contexts: Sequence[int], x_range: Sequence[float], limit: int) -> dict[str, Any]:
+    """The axis of context: powers of two, few enough for a phone, and the model's limit by name."""
     powers = [c for c in contexts if c & (c - 1) == 0]
-    return powers[:: max(2, -(-len(powers) // 8))]
-
-
-def _pinned(
-    result: Result, before: Result, contexts: list[int], unit: Unit
-) -> tuple[list[dict[str, Any]], tuple[int, ...]]:
-    """The pinned scenario's curves with its ring, and the sizes that the axis must hold."""
-    p, curve = before.memory, costs(before.scenario).stored
-    cache = [curve.bytes(context, before.scenario.batch) for context in contexts]
-
-    def ghost(name: str, sizes: list[int], color: str) -> dict[str, Any]:
-        words = [format_bytes(size, unit) for size in sizes]
-        heights = [in_unit(size, unit) for size in sizes]
-        return pinned.ghost(name, contexts, heights, color, text=words, hovertemplate=_HOVER)
-
-    found = [ghost("KV cache", cache, palette.CACHE)]
-    if p.weights_bytes != result.memory.weights_bytes:
-        found.append(ghost("weights", [p.weights_bytes] * len(contexts), palette.WEIGHTS))
-    found.append(pinned.ring("KV cache", before.scenario.context, in_unit(max(1, p.kv_bytes), unit), palette.CACHE))
-    return found, (cache[0], cache[-1], p.weights_bytes, p.capacity_bytes)
-
-
-def _label_pinned(figure: Figure, result: Result, before: Result, unit: Unit) -> None:
-    m, p = result.memory, before.memory
-    if p.capacity_bytes != m.capacity_bytes:
-        line_at = in_unit(p.capacity_bytes, unit)
-        figure["layout"]["shapes"].append(rule("y", line_at, "6px,4px", palette.OVER, 1.5))
-    canvas = pinned.Canvas(figure, pinned.WIDE)
-    cache = f"{PINNED} {format_bytes(p.kv_bytes, unit)}"
-    canvas.label(before.scenario.context, in_unit(max(1, p.kv_bytes), unit), cache)
-    low, high = (10**end for end in figure["layout"]["xaxis"]["range"])
-    for name, size, own in (
-        ("weights", p.weights_bytes, m.weights_bytes),
-        ("capacity", p.capacity_bytes, m.capacity_bytes),
-    ):
-        if size != own:
-            near, far = low**0.97 * high**0.03, low**0.6 * high**0.4
-            canvas.label(near, in_unit(size, unit), f"{PINNED} {name} {format_bytes(size, unit)}", or_x=far)
+    step = max(2, -(-len(powers) // 7))
+    apart = 0.2 * (x_range[1] - x_range[0])
+    ticks = [tick for tick in powers[::step] if abs(math.log10(tick / limit)) > apart]
+    texts = [integer(tick) for tick in ticks]
+    return axis(
+        type="log",
+        range=list(x_range),
+        tickvals=[*ticks, limit],
+        ticktext=[*texts, f"<b>{integer(limit)}</b><br>the model stops"],
+        tickangle=0,
+        title={"text": "context (tokens)"},
+    )

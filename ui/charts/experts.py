@@ -6,19 +6,16 @@ import math
 from typing import Any
 
 from core.evaluate import Result, all_experts_step, decode_sweep
-from core.units import format_rate, significant
+from core.units import significant
 from ui import palette
 from ui.charts import pinned
-from ui.charts.base import PINNED, Figure, axis, dot, line, note, rule, titled_layout
-from ui.charts.home import USER_HOVER, batch_axis, both_batches, decades, memory_edge
+from ui.charts.base import Figure, axis, dot, key, keyed, line, note, rule, titled_layout
+from ui.charts.home import USER_HOVER, batch_axis, both_batches, memory_edge, speed_axis
+from ui.charts.labels import Sheet, feet, logarithms, spanned
 
-_HOVER = "%{x:,} users: %{y:,.2f} experts<extra>%{fullData.name}</extra>"
-HEIGHT = 320
-
-
-def _beside(result: Result, x_range: list[float]) -> dict[str, Any]:
-    left = math.log10(result.scenario.batch) > sum(x_range) / 2
-    return {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
+_HOVER = "%{fullData.name}<br>%{x:,} users: %{y:,.2f} experts<extra></extra>"
+HEIGHT = 340
+_PLOT = 120  # pixels of the plot, at least
 
 
 def experts_figure(result: Result, before: Result | None = None) -> Figure:
@@ -35,39 +32,41 @@ def experts_figure(result: Result, before: Result | None = None) -> Figure:
     curve, _ = _expected_touched(result, batches)
     most = [float(min(moe.n_experts, moe.n_active * b)) for b in batches]
     least = [float(moe.n_active)] * len(batches)
-    annotations = [
-        note(x_range[0], moe.n_experts, f" all {moe.n_experts}", xanchor="left", yanchor="bottom"),
-        note(x_range[1], moe.n_active, f"least {moe.n_active} ", xanchor="right", yanchor="bottom"),
-        note(math.log10(s.batch), touched, f"<b>{significant(touched)}</b> expected", yshift=-16)
-        | _beside(result, x_range),
-    ]
     pins: list[dict[str, Any]] = []
     if before and then:
         pins = [
             pinned.ghost("expected", batches, then, palette.SYSTEM, hovertemplate=_HOVER),
-            pinned.ring("expected", before.scenario.batch, touched_then, palette.SYSTEM),
+            pinned.ring(f"{significant(touched_then)} expected", before.scenario.batch, touched_then, palette.SYSTEM),
         ]
-    figure: Figure = {
-        "data": [
-            *pins,
-            line("most, no two alike", batches, most, palette.USER, "dash", hovertemplate=_HOVER),
-            line("expected", batches, curve, palette.SYSTEM, hovertemplate=_HOVER),
-            line("least, all alike", batches, least, palette.WEIGHTS, hovertemplate=_HOVER),
-            dot("you are here", s.batch, touched, palette.SYSTEM, hoverinfo="skip"),
-        ],
+    data = [
+        *pins,
+        line("most, no two alike", batches, most, palette.USER, "dash", hovertemplate=_HOVER),
+        line("expected", batches, curve, palette.SYSTEM, hovertemplate=_HOVER),
+        line("least, all alike", batches, least, palette.WEIGHTS, "dot", hovertemplate=_HOVER),
+        dot("you are here", s.batch, touched, palette.SYSTEM, hoverinfo="skip"),
+    ]
+    keyed(data, *(trace["name"] for trace in data[len(pins) : -1]), *pinned.rings(pins))
+    highest = max(moe.n_experts, moe_then.n_experts if moe_then else 0)
+    _, top = spanned([(0, 0, 0), (highest, 0, 22), (touched, 0, 24)], _PLOT)
+    y_range = [0.0, top]
+    positions = [math.log10(batch) for batch in batches]
+    sheet = Sheet(x_range, y_range, _PLOT, [(positions, trace["y"]) for trace in data if trace["mode"] == "lines"])
+    annotations = [
+        note(x_range[0], moe.n_experts, f" all {moe.n_experts}", xanchor="left", yanchor="bottom"),
+        sheet.number(math.log10(s.batch), touched, significant(touched)),
+    ]
+    return {
+        "data": data,
         "layout": titled_layout(
             "experts touched a layer",
             HEIGHT,
             annotations=annotations,
             shapes=[rule("y", moe.n_experts, "dot")],
             xaxis=x_axis,
-            yaxis=axis(range=[0, max(moe.n_experts, moe_then.n_experts if moe_then else 0) * 1.12]),
+            yaxis=axis(range=y_range, nticks=5),
+            **key(),
         ),
     }
-    if before and then:
-        label = f"{PINNED} {significant(touched_then)}"
-        pinned.Canvas(figure, pinned.HALF).label(before.scenario.batch, touched_then, label)
-    return figure
 
 
 def _expected_touched(result: Result | None, batches: list[int]) -> tuple[list[float], float]:
@@ -93,35 +92,37 @@ def experts_ceiling_figure(result: Result, before: Result | None = None) -> Figu
     x_range: list[float] = x_axis["range"]
     band = {"fill": "tonexty", "fillcolor": palette.SHADE, "hovertemplate": USER_HOVER}
     data = [
-        line("every expert read", batches, lower, palette.USER, "dash", hovertemplate=USER_HOVER),
-        line("least experts (the bound)", batches, upper, palette.WEIGHTS, **band),
-        line("expected experts", batches, middle, palette.SYSTEM, hovertemplate=USER_HOVER),
-        dot("you are here", s.batch, expected.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
+        line("every expert", batches, lower, palette.USER, "dash", hovertemplate=USER_HOVER),
+        line("least (the bound)", batches, upper, palette.WEIGHTS, "dot", **band),
+        line("expected", batches, middle, palette.SYSTEM, hovertemplate=USER_HOVER),
     ]
-    speeds = [*lower, *upper]
-    here = (before.decode.expected or before.decode) if before else None
-    if before and here:
+    pins: list[dict[str, Any]] = []
+    if before:
+        d = before.decode.expected or before.decode
         then = [(step.expected or step).tokens_per_s for step in decode_sweep(before.scenario, batches)]
-        speeds += then
-        data[:0] = [
-            pinned.ghost("expected experts", batches, then, palette.SYSTEM, hovertemplate=USER_HOVER),
-            pinned.ring("expected experts", here.batch, here.tokens_per_s, palette.SYSTEM),
+        pins = [
+            pinned.ghost("expected", batches, then, palette.SYSTEM, hovertemplate=USER_HOVER),
+            pinned.ring(f"{significant(d.tokens_per_s)} expected", d.batch, d.tokens_per_s, palette.SYSTEM),
         ]
-    middle_x = batches[len(batches) // 2]
-    annotations = [
-        note(math.log10(s.batch), math.log10(expected.tokens_per_s), f"<b>{format_rate(expected.tokens_per_s)}</b>",
-             yshift=-18) | _beside(result, x_range),
-        note(math.log10(middle_x), math.log10(upper[len(upper) // 2]), "bound: least experts",
-             xanchor="right", yshift=16),
-        note(x_range[1], math.log10(lower[-1]), "every expert read ", xanchor="right", yshift=-22),
-    ]  # fmt: skip
+    curves = [logarithms(trace["x"], trace["y"]) for trace in (*pins, *data) if trace["mode"] == "lines"]
     shapes: list[dict[str, Any]] = []
+    edges: list[tuple[float, str]] = []
     edge = result.memory.max_batch
     if edge is not None and edge < batches[-1]:
-        more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
-        shapes += more[1:]
-        annotations.append(label)
-    figure: Figure = {
+        at, words, shapes = memory_edge(edge, x_range, batches[-1] * 1.25)
+        edges.append((at, words))
+        shapes = shapes[1:]  # the band is shaded already
+    annotations, rooms = feet(edges, x_range, curves)
+    here, speed = math.log10(s.batch), expected.tokens_per_s
+    heights = [y for _, ys in curves for y in ys]
+    rooms += [(min(heights), 10, 0), (max(heights), 0, 10), (math.log10(speed), 23, 23)]
+    y_range = spanned(rooms, _PLOT)
+    sheet = Sheet(x_range, y_range, _PLOT, curves, [at for at, _ in edges])
+    sheet.avoid(annotations)
+    annotations.append(sheet.number(here, math.log10(speed), significant(speed)))
+    data = [*pins, *data, dot("you are here", s.batch, speed, palette.SYSTEM, hoverinfo="skip")]
+    keyed(data, *(trace["name"] for trace in data[len(pins) : -1]), *pinned.rings(pins))
+    return {
         "data": data,
         "layout": titled_layout(
             "together, tokens/s",
@@ -129,10 +130,7 @@ def experts_ceiling_figure(result: Result, before: Result | None = None) -> Figu
             annotations=annotations,
             shapes=shapes,
             xaxis=x_axis,
-            yaxis=axis(type="log", range=decades(min(speeds), max(speeds)), dtick=1, tickformat=",~r"),
+            yaxis=speed_axis(y_range, _PLOT),
+            **key(),
         ),
     }
-    if here:
-        canvas = pinned.Canvas(figure, pinned.HALF)
-        canvas.label(here.batch, here.tokens_per_s, f"{PINNED} {significant(here.tokens_per_s)}")
-    return figure

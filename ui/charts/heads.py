@@ -10,11 +10,14 @@ from core.evaluate import Result
 from core.units import Unit, format_bytes, in_unit, integer, significant
 from core.variants import Architecture, Variant
 from ui import palette
-from ui.charts.base import Figure, Panel, axis, bars, rows_figure, rule
+from ui.charts.base import Figure, Panel, axis, bars, capacity_lines, key, keyed, rows_figure
 
 OUTSIDE_ROOM = 1.5  # of the longest bar, for the label beside it
 OUTSIDE = {"textposition": "outside", "cliponaxis": False}  # the page's style gives such labels the theme's ink
 
+
+KEY_PX = 26  # of a key of one row
+ONE_LINE = 14  # characters of a name beside its bar
 
 Traces = list[dict[str, Any]]
 
@@ -63,25 +66,20 @@ def kv_variants_figures(variants: Sequence[Variant], unit: Unit, pairs: Sequence
 
     capacities = list(dict.fromkeys(next(r for r in side if r).memory.capacity_bytes for side in (now, then) if side))
     end = in_unit(max(capacities[0] * 1.1, *capacities, *(m.total_bytes for m in known)), unit) * 1.04
-    lines = [rule("x", in_unit(capacities[0], unit), color=palette.OVER)]
-    lines += [rule("x", in_unit(other, unit), "dot", palette.OVER, 1.5) for other in capacities[1:]]
-    memory = Panel(
-        "memory, line: capacity" + (" (dotted: pinned)" if capacities[1:] else ""),
-        drawn[1],
-        axis(range=[0, end], showticklabels=False),
-        lines,
-        thin[1],
-    )
+    lines = capacity_lines([in_unit(capacity, unit) for capacity in capacities])
+    memory = Panel("memory", drawn[1], axis(range=[0, end], showticklabels=False), lines, thin[1])
     cache = single("KV cache", drawn[0], thin[0])
     users = single("users that fit", drawn[2], thin[2])
     ceiling = single("together, tokens/s", drawn[3], thin[3])
-    height = (58 if pairs else 46) * len(rows) + 50
+    height = (58 if pairs else 46) * len(rows) + 50 + KEY_PX
     at = [number for number, pair in enumerate(pairs) if pair.is_pin]
     numbered = rows if pairs else ()
-    return (
-        rows_figure((cache, memory), height, numbered, at),
-        rows_figure((users, ceiling), height, numbered, at),
-    )
+    sizes = rows_figure((cache, memory), height, numbered, at)
+    keyed(sizes["data"], "weights", "cache", "reserve")
+    sizes["layout"] |= key()
+    counts = rows_figure((users, ceiling), height, numbered, at)
+    counts["layout"]["margin"] |= {"b": 8 + KEY_PX}  # its rows stand beside the others
+    return sizes, counts
 
 
 def kind_fill(kind: str) -> tuple[str, str | None]:
@@ -97,13 +95,36 @@ def kind_fill(kind: str) -> tuple[str, str | None]:
 
 def architectures_figure(title: str, shown: Sequence[Architecture], unit: Unit) -> Figure:
     """Cache of one sequence by kind of layer, model by model."""
-    rows = [a.model.name for a in shown]
+    rows = [_two_lines(a.model.name) for a in shown]
     traces: list[dict[str, Any]] = []
+    alike: dict[tuple[str, str | None], list[str]] = {}
     for kind in dict.fromkeys(part.kind for a in shown for part in a.parts):
         sizes = [sum(p.n_bytes for p in a.parts if p.kind == kind) for a in shown]
         fill, pattern = kind_fill(kind)
+        alike.setdefault((fill, pattern), []).append(kind)
         text = [f"{kind} {format_bytes(size, unit)}" if size else "" for size in sizes]
         traces.append(bars(kind, [in_unit(size, unit) for size in sizes], rows, text, fill, pattern=pattern))
     end = max(in_unit(a.total_bytes, unit) for a in shown)
+    keyed(traces)
+    # Kinds that look alike share one entry of the key, which is a bar without length.
+    traces += [
+        bars(", ".join(kinds), [0], rows[:1], [""], fill, pattern=pattern, showlegend=True, hoverinfo="skip")
+        for (fill, pattern), kinds in alike.items()
+    ]
     panel = Panel(title, traces, axis(range=[0, end * 1.04], ticksuffix=f" {unit}", nticks=5))
-    return rows_figure((panel,), 44 * len(rows) + 70)
+    figure = rows_figure((panel,), 44 * len(rows) + 96)
+    figure["layout"] |= key()
+    return figure
+
+
+def _two_lines(name: str) -> str:
+    """A long name broken at a space near its middle.
+
+    >>> _two_lines("Gemma 3 27B (text part)"), _two_lines("Llama 3 8B")
+    ('Gemma 3 27B<br>(text part)', 'Llama 3 8B')
+    """
+    spaces = [at for at, letter in enumerate(name) if letter == " "]
+    if len(name) <= ONE_LINE or not spaces:
+        return name
+    at = min(spaces, key=lambda at: abs(at - len(name) / 2))
+    return f"{name[:at]}<br>{name[at + 1 :]}"

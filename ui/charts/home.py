@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.evaluate import Memory, Result, decode_sweep, limits
 from core.scenario import BATCH_MAX
 from core.stops import BATCH_STOPS
-from core.units import Unit, format_bytes, format_rate, from_unit, in_unit, integer, significant
+from core.units import Unit, format_bytes, from_unit, in_unit, integer, significant
 from ui import palette
 from ui.charts import pinned
-from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, layout, line, note, rule, shade, two_rows
+from ui.charts.base import (
+    CAMERA,
+    FONT_SIZE,
+    Figure,
+    axis,
+    bars,
+    key,
+    keyed,
+    layout,
+    line,
+    note,
+    rule,
+    shade,
+    two_rows,
+)
+from ui.charts.labels import CHARACTER, LINE, NARROW, Sheet, feet, logarithms, round_numbers, spanned
 from ui.charts.nearest import nearest_traces
 
 # The bar's axis ends at a few fixed multiples of the capacity, so that bars move and the axis does not.
@@ -36,64 +51,86 @@ def bar_room(result: Result, before: Result | None = None) -> float:
     return next((room for room in _BAR_ROOM if need <= room * 0.98), need * 1.1)
 
 
+def _parts(m: Memory) -> dict[str, int]:
+    return {"weights": m.weights_bytes, "KV cache": m.kv_bytes, "reserve": m.reserve_bytes, "free": m.free_bytes}
+
+
+def _bars(m: Memory, end_bytes: float, plot_px: float, unit: Unit) -> list[dict[str, Any]]:
+    """The parts of a bar in a row. Words say the name where a phone has room for it, else the size alone.
+
+    The larger side of a part that the capacity line cuts has its words.
+    """
+    found: list[dict[str, Any]] = []
+    start = 0
+    for name, value in _parts(m).items():
+        cut = m.capacity_bytes - start if start < m.capacity_bytes < start + value else 0
+        anchor = "middle" if not cut else "start" if cut > value - cut else "end"
+        words = f"{name} {format_bytes(value, unit)}"
+        fits = max(cut, value - cut) / end_bytes * plot_px > CHARACTER * len(words)
+        fill, pattern = _LOOKS[name]
+        text = words if fits else format_bytes(value, unit)
+        look = {"pattern": pattern, "insidetextanchor": anchor, "hovertemplate": f"{words}<extra></extra>"}
+        found.append(bars(name, [in_unit(value, unit)], [""], [text], fill, **look))
+        start += value
+    return found
+
+
+_LOOKS = {
+    "weights": (palette.WEIGHTS, None),
+    "KV cache": (palette.CACHE, "/"),
+    "reserve": (palette.RESERVE, "."),
+    "free": (palette.FREE, None),
+}
+
+
 def memory_bar(result: Result, unit: Unit, before: Result | None = None) -> Figure:
-    """Weights, cache, reserve and what is free, stacked against the capacity line; the overrun is labelled.
+    """Weights, cache, reserve and what is free, stacked against the capacity line, with a key; the overrun is named.
 
     Beneath it, thin, the pinned scenario's, with a line for its own capacity where that is another.
     """
     m = result.memory
+    end_bytes = m.capacity_bytes * bar_room(result, before)
+    plot_px = NARROW if before else NARROW + 90  # the word "pinned" stands beside it
 
-    def size(value: float) -> str:
-        return format_bytes(value, unit)
-
-    def x(value: float) -> float:
-        return in_unit(value, unit)
-
-    def part(name: str, value: int, fill: str, pattern: str | None = None) -> dict[str, Any]:
-        return bars(name, [x(value)], [""], [f"{name} {size(value)}"], fill, pattern=pattern)
-
-    def parts(m: Memory) -> list[dict[str, Any]]:
-        return [
-            part("weights", m.weights_bytes, palette.WEIGHTS),
-            part("KV cache", m.kv_bytes, palette.CACHE, "/"),
-            part("reserve", m.reserve_bytes, palette.RESERVE, "."),
-            part("free", m.free_bytes, palette.FREE),
-        ]
-
-    data = parts(m)
-    capacity = x(m.capacity_bytes)
-    end = capacity * bar_room(result, before)
-    above = {"yref": "paper", "yanchor": "bottom"}
-    annotations = [
-        note(capacity, 1, f"capacity {size(m.capacity_bytes)}", xanchor="right" if capacity > end / 2 else "left")
-        | above
-    ]
-    if not m.fits:
-        over_x = x(m.total_bytes)
-        annotations.append(note(over_x, 1, f"<b>over by {size(m.over_by_bytes)}</b>", xanchor="right") | above)
-        if over_x < end * 0.62:  # the two labels would collide: the capacity's goes below the bar
-            annotations[0] |= {"xanchor": "right" if capacity > end * 0.18 else "left", "y": 0, "yanchor": "top"}
-    ticks = round_ticks(end)
-    shapes = [rule("x", capacity, color=palette.OVER, width=3)]
+    data = _bars(m, end_bytes, plot_px, unit)
+    keyed(data, *(name for name, value in _parts(m).items() if value))
     y_axis = axis(showticklabels=False, showgrid=False, range=[-0.5, 0.5])
+    capacity, end = in_unit(m.capacity_bytes, unit), in_unit(end_bytes, unit)
+    shapes = [
+        rule("x", capacity, "solid", palette.PAPER, 5),  # the line stays visible on every fill
+        rule("x", capacity, color=palette.OVER, width=3),
+    ]
     if before:
-        data, y_axis = two_rows(data, parts(before.memory), [""], [0])
+        data, y_axis = two_rows(data, _bars(before.memory, end_bytes, plot_px, unit), [""], [0])
         if before.memory.capacity_bytes != m.capacity_bytes:
-            shapes.append(pinned.capacity_mark(x(before.memory.capacity_bytes)))
+            shapes.append(pinned.capacity_mark(in_unit(before.memory.capacity_bytes, unit)))
+    ticks = round_ticks(end)
     return {
         "data": data,
         "layout": layout(
             barmode="stack",
             bargap=0,
-            height=138 if before else 106,
-            margin={"l": 8, "r": 8, "t": 22, "b": 20},
+            height=164 if before else 122,
+            margin={"l": 8, "r": 8, "t": 24, "b": 8},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
             shapes=shapes,
-            annotations=annotations,
-            xaxis=axis(range=[0, end], tickvals=ticks, ticktext=[size(from_unit(t, unit)) for t in ticks]),
+            annotations=[_capacity_label(m, capacity / end, unit)],
+            xaxis=axis(
+                range=[0, end], tickvals=ticks, ticktext=[format_bytes(from_unit(t, unit), unit) for t in ticks]
+            ),
             yaxis=y_axis,
+            **key(),
         ),
     }
+
+
+def _capacity_label(m: Memory, share: float, unit: Unit) -> dict[str, Any]:
+    """The capacity and by how much it is passed, in one label that no width can cut: over the line, or beside it."""
+    words = f"capacity {format_bytes(m.capacity_bytes, unit)}"
+    if not m.fits:
+        words += f", <b>over by {format_bytes(m.over_by_bytes, unit)}</b>"
+    anchor = "left" if share < 0.35 else "right" if share > 0.65 else "center"
+    return note(share, 1, words, xref="paper", yref="paper", xanchor=anchor, yanchor="bottom")
 
 
 def batch_grid(largest: float) -> list[int]:
@@ -119,13 +156,7 @@ def batch_axis(batches: list[int], **changes: Any) -> dict[str, Any]:
     return axis(type="log", range=span, tickvals=ticks, ticktext=[integer(t) for t in ticks], **changes)
 
 
-def decades(low: float, high: float) -> list[float]:
-    """Whole decades around the curves, with a third of one to spare above for labels."""
-    top = math.log10(high)
-    return [math.floor(math.log10(low)), math.ceil(top) if math.ceil(top) - top > 0.3 else math.ceil(top) + 0.5]
-
-
-USER_HOVER = "%{x:,} users: %{y:,.1f} tokens/s<extra>%{fullData.name}</extra>"
+USER_HOVER = "%{fullData.name}<br>%{x:,} users: %{y:,.1f} tokens/s<extra></extra>"
 
 
 def both_batches(result: Result, before: Result | None) -> list[int]:
@@ -140,25 +171,21 @@ def pinned_curves(before: Result, batches: list[int], lower: str = "y") -> list[
     steps = decode_sweep(before.scenario, batches)
     together = [step.tokens_per_s for step in steps]
     each = [step.tokens_per_s_per_user for step in steps]
+    rings = ((d.tokens_per_s, "together", palette.SYSTEM, "y"), (d.tokens_per_s_per_user, "each", palette.USER, lower))
     return [
         pinned.ghost("together", batches, together, palette.SYSTEM, hovertemplate=USER_HOVER, yaxis="y"),
         pinned.ghost("each user", batches, each, palette.USER, hovertemplate=USER_HOVER, yaxis=lower),
-        pinned.ring("together", d.batch, d.tokens_per_s, palette.SYSTEM, yaxis="y"),
-        pinned.ring("each user", d.batch, d.tokens_per_s_per_user, palette.USER, yaxis=lower),
+        *(
+            pinned.ring(f"{significant(speed)} {name}", d.batch, speed, color, yaxis=ref)
+            for speed, name, color, ref in rings
+        ),
     ]
-
-
-def label_pinned_speeds(canvas: pinned.Canvas, before: Result, lower: str = "y") -> None:
-    """The numbers beside both rings."""
-    d = before.decode
-    canvas.label(d.batch, d.tokens_per_s, f"{PINNED} {significant(d.tokens_per_s)}")
-    canvas.label(d.batch, d.tokens_per_s_per_user, f"{PINNED} {significant(d.tokens_per_s_per_user)}", lower)
 
 
 def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
     """Tokens/s against users: the system, each user, the asymptote, where memory ends, and you are here.
 
-    The pinned scenario's two curves are faint, with a ring where it stands.
+    The pinned scenario's two curves are faint, with a ring where it stands; the key has its numbers.
     """
     s, d, edge = result.scenario, result.decode, result.memory.max_batch
     batches = both_batches(result, before)
@@ -169,8 +196,6 @@ def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
     cap = limits(s).cap_tokens_per_s
     x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
-    speeds = [*user, *system, *(speed for trace in then for speed in trace["y"])]
-    y_range = decades(min(speeds), max(speeds))
     data = [
         *then,
         line("together", batches, system, palette.SYSTEM, hovertemplate=USER_HOVER),
@@ -186,7 +211,7 @@ def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
                 "color": [palette.SYSTEM, palette.USER],
                 "line": {"color": palette.PAPER, "width": 2},
             },
-            "hovertemplate": "%{y:,.1f} tokens/s<extra>you are here</extra>",
+            "hovertemplate": "you are here<br>%{y:,.1f} tokens/s<extra></extra>",
         },
     ]
     data += nearest_traces(s) + nearest_traces(s, each=True)
@@ -194,104 +219,63 @@ def ceiling_chart(result: Result, before: Result | None = None) -> Figure:
     if expected:
         dotted_line = line("expected experts", batches, expected, palette.SYSTEM, "dot", hovertemplate=USER_HOVER)
         data.insert(len(then), dotted_line)
-    place = Placement(x_range, math.log10(s.batch), None if edge is None else math.log10(max(edge, 0.8)))
-    later = system[min(len(system) - 1, batches.index(s.batch) + 4)]
-    annotations = place.labels(
-        system=(d.tokens_per_s, f"<b>{format_rate(d.tokens_per_s)}</b> together"),
-        user=(d.tokens_per_s_per_user, f"<b>{significant(d.tokens_per_s_per_user)}</b> each"),
-        rising=later > 1.7 * d.tokens_per_s,
-    )
-    if expected:
-        dotted = batches[-6]
-        at = (math.log10(dotted), math.log10(expected[batches.index(dotted)]))
-        annotations.append(note(*at, "dotted: expected experts", xanchor="right", yshift=-14))
+    keyed(data, "together", "each user", "expected experts", *pinned.rings(then))
+    edges: list[tuple[float, str]] = []
     shapes: list[dict[str, Any]] = []
-    if math.log10(cap) <= y_range[1]:
-        shapes.append(rule("y", cap, "dot"))
-        annotations.append(cap_label(cap, at_right=place.right_is_free))
     if edge is not None and edge < batches[-1]:
-        more, label = memory_edge(edge, x_range, batches[-1] * 1.25)
-        shapes += more
-        annotations.append(label)
-    figure: Figure = {
+        at, words, shapes = memory_edge(edge, x_range, batches[-1] * 1.25)
+        edges.append((at, words))
+    curves = [logarithms(trace["x"], trace["y"]) for trace in data if trace["mode"] == "lines"]
+    annotations, rooms = feet(edges, x_range, curves)
+    here = math.log10(s.batch)
+    heights = [y for _, ys in curves for y in ys]
+    rooms += [(min(heights), 12, 0), (max(heights), 0, 16)]
+    speeds = list(dict.fromkeys((d.tokens_per_s, d.tokens_per_s_per_user)))
+    rooms += [(math.log10(speed), 24, 24) for speed in speeds]
+    if math.log10(cap) < max(heights) + 0.3:
+        rooms.append((math.log10(cap), 0, LINE + 2))
+        shapes.append(rule("y", cap, "dot"))
+        annotations.append(cap_label(cap, x_range, at_right=here < sum(x_range) / 2))
+        curves.append((x_range, [math.log10(cap)] * 2))
+    y_range = spanned(rooms, _PLOT)
+    sheet = Sheet(x_range, y_range, _PLOT, curves, [at for at, _ in edges])
+    sheet.avoid(annotations)
+    annotations += [sheet.number(here, math.log10(speed), significant(speed)) for speed in speeds]
+    return {
         "data": data,
         "layout": layout(
-            height=270,
-            margin={"l": 8, "r": 8, "t": 10, "b": 8},
+            height=310 if before else 276 if expected else 254,
+            margin={"l": 8, "r": CAMERA, "t": 26, "b": 8},
             shapes=shapes,
             annotations=annotations,
             xaxis=x_axis,
-            yaxis=axis(type="log", range=y_range, title={"text": "tokens/s"}, dtick=1, tickformat=",~r"),
+            yaxis=speed_axis(y_range, _PLOT),
+            **key(top=True, title="tokens/s"),
         ),
     }
-    if before:
-        label_pinned_speeds(pinned.Canvas(figure, pinned.THREE_FIFTHS, lecture=False), before)
-    return figure
 
 
-def cap_label(cap: float, *, at_right: bool) -> dict[str, Any]:
+_PLOT = 150  # pixels of the ceiling chart's plot, at least
+
+
+def speed_axis(y_range: Sequence[float], plot_px: float, **changes: Any) -> dict[str, Any]:
+    """A logarithmic axis of tokens/s, without a tick in the corner, where the other axis has its first."""
+    low, high = y_range
+    ticks = round_numbers(low + 10 / plot_px * (high - low), high, most=int(plot_px / LINE))
+    return axis(type="log", range=[low, high], tickvals=ticks, tickformat=",~r", **changes)
+
+
+def cap_label(cap: float, x_range: Sequence[float], *, at_right: bool) -> dict[str, Any]:
     """Names the level that no batch passes."""
-    return note(
-        0.995 if at_right else 0.005,
-        math.log10(cap),
-        f"never above {significant(cap)}",
-        xref="paper",
-        xanchor="right" if at_right else "left",
-        yanchor="bottom",
-    )
+    end, side, shift = (x_range[1], "right", -2) if at_right else (x_range[0], "left", 2)
+    words = f"never above {significant(cap)}"
+    return note(end, math.log10(cap), words, xanchor=side, xshift=shift, yanchor="bottom")
 
 
 def memory_edge(
-    edge: int, x_range: list[float], end: float, show: Callable[[float], str] = integer
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Shade and label where memory ends on a logarithmic axis."""
+    edge: int, x_range: Sequence[float], end: float, show: Callable[[float], str] = integer
+) -> tuple[float, str, list[dict[str, Any]]]:
+    """Where memory ends on a logarithmic axis, its name, and the shade behind it with its line."""
     start = max(edge, 10 ** x_range[0])
-    right = math.log10(start) > x_range[0] + 0.6 * (x_range[1] - x_range[0])
-    label = note(
-        math.log10(start),
-        0.01,
-        f"memory ends at {show(edge)}" if edge else "nothing fits",
-        xanchor="right" if right else "left",
-        yref="paper",
-        yanchor="bottom",
-    )
-    return [shade(start, end), rule("x", start, color=palette.OVER)], label
-
-
-class Placement:
-    """Where the labels of the present batch go: beside their points, clear of curves, edge and frame."""
-
-    WIDTH = 0.32  # of a label, as a share of the axis
-
-    def __init__(self, x_range: list[float], here: float, edge: float | None) -> None:
-        """Positions are logarithms of batches; `edge` is where memory ends."""
-        span = x_range[1] - x_range[0]
-        self.here = here
-        self.share = (here - x_range[0]) / span
-        self.near = self.share < self.WIDTH
-        at = None if edge is None else (edge - x_range[0]) / span
-        cut_left = at is not None and self.share - self.WIDTH < at < self.share
-        cut_right = at is not None and self.share < at < self.share + self.WIDTH
-        right_fits = self.share < 1 - self.WIDTH
-        self.to_left = not self.near and not (right_fits and cut_left and not cut_right)
-        start = self.share - self.WIDTH if self.to_left else self.share
-        self.right_is_free = start + self.WIDTH < 1 - self.WIDTH - 0.05
-
-    def labels(self, *, system: tuple[float, str], user: tuple[float, str], rising: bool) -> list[dict[str, Any]]:
-        """Both on the flat curve's free side at small batches, where the curves meet; else each beside its own."""
-        if self.near:
-            shifts = (-18, -36) if rising else (34, 16)
-        else:
-            shifts = (17, 34) if self.to_left else (-18, 17)
-        return [self.label(*system, shifts[0]), self.label(*user, shifts[1])]
-
-    def label(self, y: float, text: str, shift: float) -> dict[str, Any]:
-        """One label beside the point at height y of a logarithmic axis."""
-        return note(
-            self.here,
-            math.log10(y),
-            text,
-            xanchor="right" if self.to_left else "left",
-            xshift=-10 if self.to_left else 10,
-            yshift=shift,
-        )
+    words = f"memory ends at {show(edge)}" if edge else "nothing fits"
+    return math.log10(start), words, [shade(start, end), rule("x", start, color=palette.OVER)]

@@ -10,6 +10,7 @@ SCALE = 1.5
 # Heights of pictures in CSS pixels, so that a page ends at 720: beneath a legend, by itself, with many rows, alone.
 LOW, MIDDLE, TALL, HIGH = 290, 330, 350, 370
 SENTENCE = 50  # what one more line of words takes
+SHORT = 260  # a lower picture goes without the titles of its axes
 TWO_LINES = 230  # characters
 _GROW = frozenset({"l", "r", "t", "b", "ax", "ay", "xshift", "yshift", "standoff"})
 
@@ -22,6 +23,9 @@ def enlarged(figure: Figure, height: int) -> Figure:
     """
     grown = cast("Figure", _grown(figure, ()))
     grown["layout"]["height"] = height
+    if height < SHORT:
+        for name in [name for name in grown["layout"] if name[1:5] == "axis"]:
+            grown["layout"][name].pop("title", None)
     return grown
 
 

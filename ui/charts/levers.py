@@ -8,11 +8,10 @@ from typing import Any
 from core.levers import Waterfall
 from core.units import Unit, format_bytes, in_unit
 from ui import palette
-from ui.charts.base import Figure, Panel, axis, bars, rows_figure, rule
+from ui.charts.base import Figure, Panel, axis, bars, capacity_lines, column, key, rows_figure
 
-OUTSIDE_ROOM = 1.4  # of the longest bar, for the label beside it
-OUTSIDE = {"textposition": "outside", "cliponaxis": False}
-ROW_PX, PINNED_ROW_PX, FRAME_PX = 44, 52, 60
+ROOM = 1.7  # of the longest bar, for the column of numbers beside it
+ROW_PX, PINNED_ROW_PX, FRAME_PX = 44, 52, 44
 
 
 def _waterfall_bars(fall: Waterfall, rows: Sequence[str], unit: Unit) -> list[dict[str, Any]]:
@@ -25,21 +24,29 @@ def _waterfall_bars(fall: Waterfall, rows: Sequence[str], unit: Unit) -> list[di
     def scaled(values: Sequence[float]) -> list[float]:
         return [in_unit(value, unit) for value in values]
 
-    def text(value: float) -> str:
-        return format_bytes(value, unit)
-
     blank = [""] * len(rows)
     invisible = {"marker": {"color": "rgba(0,0,0,0)", "line": {"width": 0}}, "hoverinfo": "skip"}
     nothing = [0.0] * len(fall.steps)
-    words = ["", *(f"− {text(c)}" if c > 0 else f"+ {text(-c)}" if c else "0" for c in saved), ""]
-    ends = [text(start), *[""] * len(fall.steps), text(end)]
+    texts, silent = _waterfall_texts(fall, unit), {"textposition": "none"}
+    ends = [texts[0], *[""] * len(fall.steps), texts[-1]]
+    steps = ["", *texts[1:-1], ""]
     return [
         bars("under", scaled(under), rows, blank, palette.FREE, **invisible),
-        bars("bytes a token", scaled([start, *nothing, end]), rows, ends, palette.WEIGHTS, **OUTSIDE),
+        bars("bytes a token", scaled([start, *nothing, end]), rows, ends, palette.WEIGHTS, **silent),
         bars(
-            "saved", scaled([0.0, *(abs(c) for c in saved), 0.0]), rows, words, palette.COMPUTE, pattern="\\", **OUTSIDE
+            "saved", scaled([0.0, *(abs(c) for c in saved), 0.0]), rows, steps, palette.COMPUTE, pattern="\\", **silent
         ),
     ]
+
+
+def _waterfall_texts(fall: Waterfall, unit: Unit) -> list[str]:
+    """What each row starts with, saves, or ends with."""
+
+    def change(saved: float) -> str:
+        return f"− {format_bytes(saved, unit)}" if saved > 0 else f"+ {format_bytes(-saved, unit)}" if saved else "0"
+
+    steps = [change(float(step.saved_bytes)) for step in fall.steps]
+    return [format_bytes(float(fall.start_bytes), unit), *steps, format_bytes(float(fall.end_bytes), unit)]
 
 
 def waterfall_figure(fall: Waterfall, unit: Unit, before: Waterfall | None = None) -> Figure:
@@ -47,33 +54,36 @@ def waterfall_figure(fall: Waterfall, unit: Unit, before: Waterfall | None = Non
 
     The pinned scenario's levers, in the same order, are the thin bars.
     """
-    rows = ["start: nothing pulled", *(step.label for step in fall.steps), "left: every lever pulled"]
+    rows = ["no lever pulled", *(step.label for step in fall.steps), "every lever pulled"]
     falls = [fall, before] if before else [fall]
-    end = max(in_unit(float(f.start_bytes), unit) for f in falls) * OUTSIDE_ROOM
+    end = max(in_unit(float(f.start_bytes), unit) for f in falls) * ROOM
     traces, *thin = [_waterfall_bars(f, rows, unit) for f in falls]
-    x_axis = axis(range=[0, end], ticksuffix=f" {unit}", nticks=4)
-    panel = Panel("bytes read per token", traces, x_axis, pinned=thin[0] if thin else ())
+    panel = Panel(
+        "bytes read per token", traces, axis(range=[0, end], showticklabels=False), pinned=thin[0] if thin else ()
+    )
     height = (PINNED_ROW_PX if before else ROW_PX) * len(rows) + FRAME_PX
-    return rows_figure((panel,), height, rows if before else (), [0])
+    figure = rows_figure((panel,), height, rows if before else (), [0])
+    figure["layout"]["annotations"] += column(rows, _waterfall_texts(fall, unit), bool(before))
+    return figure
 
 
 def lever_memory_figure(fall: Waterfall, unit: Unit, before: Waterfall | None = None) -> Figure:
     """Memory in total with the levers pulled one after the other, against the capacity line; the pin's thin."""
-    rows = ["start", *(step.label for step in fall.steps)]
+    rows = ["no lever pulled", *(step.label for step in fall.steps)]
     falls = [fall, before] if before else [fall]
 
-    def trace(f: Waterfall) -> list[dict[str, Any]]:
+    def trace(f: Waterfall) -> dict[str, Any]:
         memory = [f.start_memory_bytes, *(s.memory_bytes for s in f.steps)]
         sizes, text = [in_unit(m, unit) for m in memory], [format_bytes(m, unit) for m in memory]
-        return [bars("memory", sizes, rows, text, palette.CACHE, pattern="/", **OUTSIDE)]
+        return bars("memory", sizes, rows, text, palette.CACHE, pattern="/", textposition="none", showlegend=False)
 
-    traces, *thin = [trace(f) for f in falls]
+    now, *thin = [trace(f) for f in falls]
     capacities = list(dict.fromkeys(in_unit(f.capacity_bytes, unit) for f in falls))
-    longest = max(*capacities, *(value for each in (traces, *thin) for value in each[0]["x"]))
-    lines = [rule("x", capacities[0], color=palette.OVER)]
-    lines += [rule("x", other, "dot", palette.OVER, 1.5) for other in capacities[1:]]
-    title = "memory, line: capacity" + (" (dotted: pinned)" if capacities[1:] else "")
-    x_axis = axis(range=[0, longest * OUTSIDE_ROOM], ticksuffix=f" {unit}", nticks=4)
-    panel = Panel(title, traces, x_axis, lines, thin[0] if thin else ())
+    longest = max(*capacities, *(value for each in (now, *thin) for value in each["x"]))
+    lines = capacity_lines(capacities)
+    panel = Panel("memory", [now], axis(range=[0, longest * ROOM], showticklabels=False), lines, thin)
     height = (PINNED_ROW_PX if before else ROW_PX) * (len(rows) + 1) + FRAME_PX
-    return rows_figure((panel,), height, rows if before else (), [0])
+    figure = rows_figure((panel,), height, rows if before else (), [0])
+    figure["layout"]["annotations"] += column(rows, now["text"], bool(before))
+    figure["layout"] |= key()
+    return figure

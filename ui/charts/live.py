@@ -15,15 +15,17 @@ from core.live import COUNTED, Frame, Reel, edge_words, setting
 from core.units import format_bytes, format_rate, in_unit, significant
 from ui import palette
 from ui.charts.base import Figure, axis, bars, layout, line, rule, shade
+from ui.charts.labels import broken, round_numbers
 from ui.text import charted
 
 # For a projector: text, and the numbers that count.
 TEXT, LARGE = 20, 27
-HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 520, 4, 106, 62, 18
+HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 520, 4, 106, 46, 18
 AREA = HEIGHT - TOP - BOTTOM
-# Rows from the top of the plot area in pixels: the setting, the bar, its mark, verdict, parts, ceiling in words.
-SETTING, BAR, MARK, SAID, PARTS, SPEED = 28, 64, 28, 36, 30, 42
-CURVE = AREA - SETTING - BAR - MARK - SAID - PARTS - SPEED
+# Rows from the top of the plot area in pixels, the setting's first for each of its lines: the bar, its mark, verdict,
+# what it means, names of the parts and their sizes, ceiling in words.
+SETTING, BAR, MARK, SAID, MEANS, NAMES, SIZES, SPEED = 26, 56, 26, 36, 26, 24, 28, 38
+PART_AT = (0.0, 0.25, 0.5, 0.75)  # columns of the parts
 HEAD, FOOT = 14, 38  # of the lower panel, free of curves: the marker's half, and the label of memory's end
 # The bar's axis: room beyond the capacity, or where nothing fits beyond what the least cache takes.
 ROOM_LEAST, ROOM_MOST = 1.06, 1.5
@@ -33,9 +35,10 @@ GRIP_INSET = 0.009  # how far the grip's way is inset from the rail, as a share,
 SPACE = "\u00a0"
 TICKS_MOST = 7
 STEP_MS = 140  # of one frame while it plays
-SETTING_CHARS = 100
+SETTING_CHARS, SETTING_LINE = 100, 56  # of the setting and of one of its lines
 SYMBOLS = ("circle", "diamond")
 GLYPHS = ("●", "◆")
+PARTS = (("weights", palette.WEIGHTS), ("KV cache", palette.CACHE), ("reserve", palette.RESERVE), ("free", None))
 
 # What a figure cannot say: words in the theme's colour, a grip to grab from afar, no Play where motion is unwanted.
 CSS = """
@@ -45,8 +48,10 @@ CSS = """
 .js-plotly-plot .slider-container { touch-action: none; }
 @media (prefers-reduced-motion: reduce) { .js-plotly-plot .updatemenu-container { display: none !important; } }
 @media (max-width: 900px) {
-  .js-plotly-plot .textpoint text { font-size: 2.4vw !important; }
+  .js-plotly-plot .textpoint text { font-size: clamp(11.5px, 2.9vw, 20px) !important; }
   .js-plotly-plot g[class$=tick] text { font-size: 12px !important; }
+  .js-plotly-plot .slider-group > .slider-label { font-size: 18px !important; }
+  .js-plotly-plot .bartext { display: none; }
 }
 """
 
@@ -71,7 +76,7 @@ def live_figure(found: Reel) -> Figure:
             margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM, "autoexpand": False},
             shapes=draw.shapes(),
             xaxis=axis(range=[0, draw.bar_end], anchor="y", **hidden),
-            yaxis=axis(range=[-0.5, 0.5], domain=[_below(SETTING, BAR), _below(SETTING)], **hidden),
+            yaxis=axis(range=[-0.5, 0.5], domain=[draw.under("bar"), draw.under("setting")], **hidden),
             xaxis2=draw.x_axis(),
             yaxis2=draw.y_axis(),
             xaxis3=axis(range=[0, 1], anchor="y3", **hidden),  # for the words: shares of the plot area
@@ -81,11 +86,6 @@ def live_figure(found: Reel) -> Figure:
         ),
         "frames": [draw.frame(i) | {"name": frame.label} for i, frame in enumerate(found.frames)],
     }
-
-
-def _below(*rows: float) -> float:
-    """Height of what lies below these rows, as a share of the plot area."""
-    return 1 - sum(rows) / AREA
 
 
 def words(name: str, places: Sequence[tuple[float, float]], **changes: Any) -> dict[str, Any]:
@@ -104,16 +104,26 @@ def words(name: str, places: Sequence[tuple[float, float]], **changes: Any) -> d
     return base | changes
 
 
-def speed_ticks(low: float, high: float) -> list[float]:
-    """Round tokens/s between two logarithms: 1, 2, 5 of each decade, or where those are many the decades alone.
+def coloured(text: str, color: str) -> str:
+    """Text in a colour of its own."""
+    return f'<span style="color:{color}">{text}</span>'
 
-    >>> speed_ticks(1.6, 2.4), speed_ticks(-0.5, 3.7)
-    ([50.0, 100.0, 200.0], [1.0, 10.0, 100.0, 1000.0])
+
+def brief(number: float) -> str:
+    """A round number in few characters.
+
+    >>> brief(0.5), brief(200), brief(20_000), brief(1e6)
+    ('0.5', '200', '20k', '1M')
     """
-    decades = range(math.floor(low), math.ceil(high) + 1)
-    steps = (1, 2, 5) if high - low < 1.6 else (1,)
-    ticks = [float(step * 10.0**decade) for decade in decades for step in steps]
-    return [tick for tick in ticks if low <= math.log10(tick) <= high]
+    for letter, size in (("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 class _Drawing:
@@ -132,6 +142,20 @@ class _Drawing:
         self.last = len(self.frames) - 1
         air = self.last * GRIP_INSET or 0.5
         self.x_range = [-air, self.last + air]
+        self.setting = broken(cut(setting(found), SETTING_CHARS), SETTING_LINE)
+        names = ("setting", "bar", "mark", "said", "means", "names", "sizes", "speed")
+        heights = (SETTING * len(self.setting), BAR, MARK, SAID, MEANS, NAMES, SIZES, SPEED)
+        self.rows: dict[str, int] = dict(zip(names, heights, strict=True))
+        self.curve = AREA - sum(heights)
+
+    def under(self, name: str) -> float:
+        """The lower edge of a row, as a share of the plot area."""
+        names = list(self.rows)
+        return 1 - sum(self.rows[row] for row in names[: names.index(name) + 1]) / AREA
+
+    def middle(self, name: str) -> float:
+        """The middle of a row, as a share of the plot area."""
+        return self.under(name) + self.rows[name] / 2 / AREA
 
     def size(self, value: float) -> str:
         return format_bytes(value, self.found.unit)
@@ -158,8 +182,8 @@ class _Drawing:
             "symbol": SYMBOLS[:one],
             "line": {"color": palette.PAPER, "width": 2},
         }
-        above = (SETTING, BAR, MARK)
-        rows = [_below(*above, SAID / 2), _below(*above, SAID, PARTS / 2), _below(*above, SAID, PARTS, SPEED / 2)]
+        sizes = [(at, self.middle("sizes")) for at in PART_AT]
+        rows = [(0.0, self.middle("said")), (0.0, self.middle("means")), *sizes, (0.0, self.middle("speed"))]
         return [
             part("weights", palette.WEIGHTS),
             part("KV cache", palette.CACHE, "/"),
@@ -177,9 +201,9 @@ class _Drawing:
             },
             words(
                 "words",
-                [*((0, row) for row in rows), (1, _below(SETTING, BAR, MARK / 2))],
+                [*rows, (1, self.middle("mark"))],
                 textposition=["middle right"] * len(rows) + ["middle left"],
-                textfont={"size": [LARGE, TEXT, LARGE, TEXT]},
+                textfont={"size": [LARGE, TEXT, *[TEXT] * len(sizes), LARGE, TEXT]},
             ),
         ]
 
@@ -204,24 +228,19 @@ class _Drawing:
         }
 
     def said(self, frame: Frame) -> list[str]:
-        """Verdict, parts, ceiling, and whether the bar is longer than its axis."""
+        """Verdict, what it means, sizes of the parts, ceiling, and whether the bar is longer than its axis."""
         m = frame.memory
-        parts = (
-            f"weights {self.size(m.weights_bytes)}",
-            f"KV cache {self.size(m.kv_bytes)}",
-            f"reserve {self.size(m.reserve_bytes)}",
-            f"free {self.size(m.free_bytes)}" if m.fits else f"missing {self.size(m.over_by_bytes)}",
-        )
-        glyphs = [
-            f'<span style="color:{c}">{g}</span>' for c, g in zip((palette.SYSTEM, palette.USER), GLYPHS, strict=True)
-        ]
-        ceiling = "At most" if m.fits else "If it fitted, at most"
+        free = self.size(m.free_bytes) if m.fits else f"−{self.size(m.over_by_bytes)}"
+        glyphs = [coloured(g, c) for g, c in zip(GLYPHS, (palette.SYSTEM, palette.USER), strict=True)]
+        ceiling = "At most" if m.fits else "If it fitted:"
         ceiling += f" {glyphs[0]} <b>{format_rate(frame.tokens_per_s)}</b>"
         if not self.alone:
-            ceiling += f" together, {glyphs[1]} <b>{significant(frame.tokens_per_s_per_user)}</b> for each user"
+            ceiling += f" together, {glyphs[1]} <b>{significant(frame.tokens_per_s_per_user)}</b> each"
         return [
-            f"<b>{charted(frame.verdict)}</b> {charted(frame.words)}",
-            " · ".join(parts),
+            f"<b>{charted(frame.verdict)}</b>",
+            charted(frame.words),
+            *(self.size(value) for value in (m.weights_bytes, m.kv_bytes, m.reserve_bytes)),
+            free,
             ceiling,
             "goes on ▸" if m.total_bytes > self.end_bytes else "",
         ]
@@ -238,27 +257,34 @@ class _Drawing:
         return [together, line("each user", xs, user, palette.USER, "dash", **place)]
 
     def labels(self) -> dict[str, Any]:
-        """The setting, the capacity, where memory ends."""
-        text = setting(self.found)
-        if len(text) > SETTING_CHARS:
-            text = f"{text[: SETTING_CHARS - 1]}…"
+        """The setting, the capacity, names of the parts, where memory ends."""
         mark = self.capacity / self.end_bytes
         found = [
-            ((0.0, _below(SETTING / 2)), "middle right", charted(text)),
+            ((0.0, self.middle("setting")), "middle right", "<br>".join(map(charted, self.setting))),
             (
-                (mark, _below(SETTING, BAR, MARK / 2)),
+                (mark, self.middle("mark")),
                 "middle right" if mark < 0.25 else "middle left",
                 f"{SPACE}capacity {self.size(self.capacity)}{SPACE}",
             ),
         ]
-        at, ends = self.edge_at(), edge_words(self.found)
+        for (name, color), at in zip(PARTS, PART_AT, strict=True):
+            named = f"{coloured('■', color) if color else '□'} {name}"
+            found.append(((at, self.middle("names")), "middle right", named))
+        at, ends = self.edge_at(), self.edge_words()
         if at is not None and ends is not None:
             low, high = self.x_range
             share = (at - low) / (high - low)
-            toward = "middle left" if share > 0.6 else "middle right"
+            toward = "middle left" if share > 0.5 else "middle right"
             found.append(((share, FOOT / 3 / AREA), toward, f"{SPACE}{ends}{SPACE}"))
         places, sides, texts = zip(*found, strict=True)
         return words("labels", list(places), text=list(texts), textposition=list(sides), textfont={"size": TEXT})
+
+    def edge_words(self) -> str | None:
+        """What the line between two frames parts; KV heads come in leaps, and memory ends somewhere within one."""
+        n = self.found.n_fitting
+        if self.found.quantity == "kv_heads" and 0 < n <= self.last:
+            return f"{self.frames[n - 1].label} fit, {self.frames[n].label} do not"
+        return edge_words(self.found)
 
     def edge_at(self) -> float | None:
         """Between the last frame that fits and the first that does not; None where all fit."""
@@ -295,16 +321,15 @@ class _Drawing:
     def y_axis(self) -> dict[str, Any]:
         speeds = [s for f in self.frames for s in (f.tokens_per_s, f.tokens_per_s_per_user)]
         low, high = math.log10(min(speeds)), math.log10(max(speeds))
-        total = max(high - low, 0.3) / (1 - (FOOT + HEAD) / CURVE)
-        low, high = low - total * FOOT / CURVE, high + total * HEAD / CURVE
-        ticks = speed_ticks(low, high)
-        is_wide = high >= 5  # more digits than there is room for
+        total = max(high - low, 0.3) / (1 - (FOOT + HEAD) / self.curve)
+        low, high = low - total * FOOT / self.curve, high + total * HEAD / self.curve
+        ticks = round_numbers(low, high, most=6)
         return axis(
             type="log",
             range=[low, high],
-            domain=[0, CURVE / AREA],
-            tickvals=[tick for tick in ticks if tick >= 1] if is_wide else ticks,
-            tickformat="~s" if is_wide else ",~r",
+            domain=[0, self.curve / AREA],
+            tickvals=ticks,
+            ticktext=[brief(tick) for tick in ticks],
             anchor="x2",
             automargin=False,
         )
@@ -351,7 +376,7 @@ class _Drawing:
                 "y": 0,
                 "yanchor": "top",
                 "pad": {"t": 28, "r": 0},
-                "font": {"size": TEXT, "color": palette.INK},
+                "font": {"size": TEXT - 4, "color": palette.INK},  # beside the slider's value, on a phone too
                 "bgcolor": palette.PAPER,
                 "bordercolor": palette.RESERVE,
                 "buttons": [

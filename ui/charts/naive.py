@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from core.naive import Finding
 from ui import palette
 from ui.charts.base import Figure, axis, hatch, note, rule, titled_layout
+from ui.charts.labels import broken
 
 ROW, HEAD = 30, 100
 PROJECTED = 430  # CSS pixels in lecture view: ten rows in large print
@@ -19,7 +20,7 @@ LOOKS = {"too much": (palette.OVER, "/"), "too little": (palette.SYSTEM, ".")}
 NAIVE_KEY = tuple((fill, words) for words, (fill, _) in LOOKS.items())
 
 
-SIDES = {"text": "left: too little · right: too much", "standoff": 6}
+SIDES = {"text": "◂ too little · too much ▸", "standoff": 6}
 
 
 def _reach(logs: Sequence[float]) -> list[float]:
@@ -46,8 +47,8 @@ def naive_figure(found: Sequence[Finding]) -> Figure:
                 "name": words,
                 "x": [log for _, log in of],
                 "y": [f.mistake.title for f, _ in of],
-                "customdata": [f.text for f, _ in of],
-                "hovertemplate": "%{y}: %{customdata}<extra></extra>",
+                "customdata": ["<br>".join(broken(f.text)) for f, _ in of],
+                "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
                 "marker": {"color": fill, "line": {"color": palette.INK, "width": 1}, **hatch(shape)},
             }
         )

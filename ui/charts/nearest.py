@@ -8,6 +8,7 @@ from core.measured import nearest
 from core.measured_report import near_hover
 from core.scenario import Scenario
 from ui import palette
+from ui.charts.labels import broken
 from ui.text import charted
 
 
@@ -31,7 +32,7 @@ def nearest_traces(
             "y": [n.each if each else n.tokens_per_s for n in found],
             "xaxis": axes[0],
             "yaxis": axes[1],
-            "text": ["<br>".join(charted(line) for line in near_hover(n)) for n in found],
+            "text": ["<br>".join(charted(part) for line in near_hover(n) for part in broken(line)) for n in found],
             "hovertemplate": "%{text}<extra></extra>",
             "marker": {
                 "symbol": "diamond-open",

@@ -7,10 +7,26 @@ from typing import Any
 
 from core.evaluate import Request, Result, bandwidth_bytes_per_s, intensities, peak_flops_per_s
 from core.roofline import attainable_flops_per_s
-from core.units import TERA, format_flop_rate, format_seconds, significant
+from core.units import TERA, format_flop_rate, format_seconds, integer, significant
 from ui import palette
 from ui.charts import pinned
-from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, dot, layout, line, note, rule, two_rows
+from ui.charts.base import (
+    CAMERA,
+    FONT_SIZE,
+    PINNED,
+    Figure,
+    axis,
+    bars,
+    dot,
+    key,
+    keyed,
+    layout,
+    line,
+    note,
+    rule,
+    two_rows,
+)
+from ui.charts.labels import Sheet, feet, logarithms, spanned
 
 _DOTS = (
     ("prefill", palette.COMPUTE, "diamond"),
@@ -54,32 +70,39 @@ def roofline_figure(result: Result, before: Result | None = None) -> Figure:
     roofs = [found, then] if then else [found]
     known = [v for roof in roofs for v in roof.known]
     low, high = min(0.5, *known) / 2, max(*(roof.ridge * 20 for roof in roofs), *known) * 3
-    height, peak = found.height, found.peak
     x_range = [math.floor(math.log10(low)), math.ceil(math.log10(high))]
     left, right = 10.0 ** x_range[0], 10.0 ** x_range[1]
     data: list[dict[str, Any]] = []
+    shown: list[str] = []
     if then:
         if then.line(left, right) != found.line(left, right):
             data.append(pinned.ghost("roofline", *then.line(left, right), palette.RESERVE, hoverinfo="skip"))
-        data += [
-            pinned.ring(name, value, then.height(value), color, symbol)
-            for (name, color, symbol), value in zip(_DOTS, then.values, strict=True)
-            if value
-        ]
+        for (name, color, symbol), value in zip(_DOTS, then.values, strict=True):
+            if value:
+                words = f"{name} {significant(value)}"
+                data.append(pinned.ring(words, value, then.height(value), color, symbol))
     data.append(line("roofline", *found.line(left, right), palette.RESERVE, hoverinfo="skip"))
-    annotations = [
-        note(math.log10(found.ridge), 0, f"ridge {significant(found.ridge)} FLOP/byte", yref="paper", yanchor="bottom",
-             xanchor="left", xshift=4),
-        note(x_range[1], math.log10(height(right)), f"peak {format_flop_rate(peak)}", xanchor="right", yshift=12),
-    ]  # fmt: skip
+    ridge = math.log10(found.ridge)
+    annotations, _ = feet([(ridge, f"ridge {significant(found.ridge)} FLOP/byte")], x_range, [])
+    peak = math.log10(found.height(right))
+    words = f"peak {format_flop_rate(found.peak)}"
+    annotations.append(note(ridge, peak, words, xanchor="left", yanchor="bottom"))
+    if then and then.peak != found.peak:
+        words = f"{PINNED} peak {format_flop_rate(then.peak)}"
+        at, away = math.log10(then.height(right)), "bottom" if then.peak > found.peak else "top"
+        annotations.append(note(x_range[1], at, words, xanchor="right", yanchor=away))
+    rooms = [(math.log10(roof.height(end)), 12, 22) for roof in roofs for end in (left, right)]
+    marks: list[tuple[float, float, str]] = []
     for (name, color, symbol), value in zip(_DOTS, found.values, strict=True):
         if not value:
             continue
-        y = height(value)
-        share = y / height(right)
+        y = found.height(value)
+        words = f"{name} {significant(value)}: {significant(100 * y / found.height(right), 2)} % of peak"
+        if name == _DOTS[2][0] and _is_group_size(result):
+            words += "<br>the group size: no batch moves it"
         data.append(
             dot(
-                name,
+                words,
                 value,
                 y,
                 color,
@@ -87,49 +110,52 @@ def roofline_figure(result: Result, before: Result | None = None) -> Figure:
                 hovertemplate=f"{name}: {significant(value)} FLOP/byte<extra></extra>",
             )
         )
-        stays = "<br>the group size: no batch moves it" if name == _DOTS[2][0] and _is_group_size(result) else ""
-        text = f"<b>{name}</b> {significant(value)}{stays}<br>{significant(100 * share, 2)} % of the peak"
-        # Above the slope for the weights, below it for attention: the two dots can lie close together.
-        above = name == _DOTS[1][0] and math.log10(value) > x_range[0] + 0.25 * (x_range[1] - x_range[0])
-        to_left = above or value > found.ridge
-        place = {
-            "align": "right" if to_left else "left",
-            "xanchor": "right" if to_left else "left",
-            "xshift": -12 if to_left else 14,
-            "yshift": 10 if above and value <= found.ridge else -24 if value > found.ridge else -8,
-        }
-        annotations.append(note(math.log10(value), math.log10(y), text) | place)
-    y_range = [
-        math.floor(math.log10(min(roof.height(left) for roof in roofs))),
-        math.log10(max(roof.height(right) for roof in roofs)) + 0.35,
-    ]
-    figure: Figure = {
+        shown.append(words)
+        at = math.log10(value), math.log10(y)
+        marks.append((at[0], at[1], significant(value)))
+        rooms.append((at[1], 23, 23))
+    keyed(data, *shown)
+    low, high = spanned(rooms, _PLOT)
+    curves = [logarithms(*roof.line(left, right)) for roof in roofs]
+    sheet = Sheet(x_range, (low, high), _PLOT, curves, [ridge])
+    sheet.avoid(annotations)
+    annotations += [sheet.number(x, y, words) for x, y, words in marks]
+    return {
         "data": data,
         "layout": layout(
-            height=330,
-            margin={"l": 8, "r": 8, "t": 8, "b": 8},
+            height=390 if before else 330,
+            margin={"l": 8, "r": CAMERA, "t": 28, "b": 8},
             shapes=[rule("x", found.ridge, "dot")],
             annotations=annotations,
-            xaxis=axis(type="log", range=x_range, dtick=1, tickformat=",~r",
-                       title={"text": "arithmetic intensity (FLOP/byte)"}),
-            yaxis=axis(type="log", range=y_range, dtick=1, tickformat=",~r", title={"text": "attainable TFLOP/s"}),
+            xaxis=axis(
+                type="log",
+                range=x_range,
+                title={"text": "arithmetic intensity (FLOP/byte)"},
+                **_powers(x_range[0], x_range[1], 6),
+            ),
+            yaxis=axis(
+                type="log",
+                range=[low, high],
+                title={"text": "attainable TFLOP/s"},
+                **_powers(low + 12 / _PLOT * (high - low), high, 9),
+            ),
+            **key(top=True),
         ),
-    }  # fmt: skip
-    if then:
-        _label_pinned(figure, then, found, right)
-    return figure
+    }
 
 
-def _label_pinned(figure: Figure, then: _Roof, found: _Roof, right: float) -> None:
-    """The word beside each ring that stands apart, or beside the first; and the pinned peak where it is another."""
-    canvas = pinned.Canvas(figure, pinned.WIDE)
-    dots = [(name.rpartition(" ")[2], value) for (name, _, _), value in zip(_DOTS, then.values, strict=True) if value]
-    apart = [(name, value) for name, value in dots if value not in found.values]
-    for name, value in apart or dots[:1]:
-        canvas.label(value, then.height(value), f"{PINNED} {name} {significant(value)}")
-    if then.peak != found.peak:
-        halfway = math.sqrt(then.ridge * right)
-        canvas.label(right, then.height(right), f"{PINNED} peak {format_flop_rate(then.peak)}", or_x=halfway)
+_PLOT = 160  # pixels: on the page it has more, on a projector less
+
+
+def _powers(low: float, high: float, most: int) -> dict[str, Any]:
+    """Ticks at powers of ten between two logarithms, at most so many, in words that do not turn on a phone."""
+    powers = list(range(math.ceil(low), math.floor(high) + 1))
+    powers = powers[:: -(-len(powers) // most)]
+    texts = [
+        f"10<sup>{power}</sup>" if power > 5 else integer(10**power) if power >= 0 else f"{10.0**power:g}"
+        for power in powers
+    ]
+    return {"tickvals": [10.0**power for power in powers], "ticktext": texts, "tickangle": 0}
 
 
 def _is_group_size(result: Result) -> bool:
@@ -160,19 +186,19 @@ def phases_figure(result: Result, before: Result | None = None) -> Figure:
     ends, titles = [], []
     for name, times in (("TTFT", [r.prefill.ttft_s for r in both]), ("TPOT", [r.decode.step_s for r in both])):
         ends.append(max(times) * 1.04)
-        then = f" ({PINNED}: {format_seconds(times[1])})" if before else ""
-        titles.append(f"<b>{name}</b> at least {format_seconds(times[0])}{then}")
+        then = f"<br>({PINNED}: {format_seconds(times[1])})" if before else ""
+        titles.append(f"<b>{name}</b><br>at least {format_seconds(times[0])}{then}")
     domains = ((0.0, 0.48), (0.52, 1.0))
     return {
         "data": data,
         "layout": layout(
             bargap=0.2,
             barmode="stack",
-            height=160 if before else 120,
-            margin={"l": 8, "r": 8, "t": 28, "b": 4},
+            height=196 if before else 138,
+            margin={"l": 8, "r": 8, "t": 64 if before else 46, "b": 4},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
             annotations=[
-                note(low, 1, text, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4)
+                note(low, 1, text, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4, align="left")
                 for (low, _), text in zip(domains, titles, strict=True)
             ],
             xaxis=axis(range=[0, ends[0]], domain=domains[0], showticklabels=False, anchor="y"),
@@ -202,7 +228,7 @@ def request_figure(asked: Request, before: Request | None = None) -> Figure:
             barmode="stack",
             bargap=0,
             height=88 if before else 64,
-            margin={"l": 8, "r": 8, "t": 4, "b": 4},
+            margin={"l": 8, "r": CAMERA, "t": 4, "b": 4},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
             xaxis=axis(range=[0, max(r.total_s for r in (asked, before) if r)], showticklabels=False, showgrid=False),
             yaxis=y_axis,

@@ -10,6 +10,7 @@ from core.measured import By, Kind, Point, cache_term, grouped, points, spread
 from core.measured_report import USUAL, hover, ratio
 from ui import palette
 from ui.charts.base import FONT_SIZE, Figure, axis, line, note, rule, titled_layout
+from ui.charts.labels import broken
 from ui.text import charted
 
 # Shape and colour by engine, never colour alone; hollow where the ceiling is from the row's own bytes.
@@ -39,7 +40,7 @@ def reality_key(found: Sequence[Point]) -> list[tuple[str, str]]:
 
 
 def _text(lines: Sequence[str]) -> str:
-    return "<br>".join(charted(part) for part in lines)
+    return "<br>".join(charted(part) for line in lines for part in broken(line))
 
 
 def _marks(found: Sequence[Point], x: Sequence[float], y: Sequence[float], size: int) -> list[dict[str, Any]]:
@@ -189,7 +190,7 @@ def ratio_figure(found: Sequence[Point], by: By, own: Sequence[Point] = ()) -> F
             *_own(own, [p.ratio for p in own], [rows - 1.0] * len(own)),
         ],
         "layout": titled_layout(
-            "measured over ceiling, red: median",
+            "ratio, red: median",
             _HEIGHT,
             [],
             shapes=[rule("x", 1, "solid", palette.OVER), *(rule("x", share, "dot") for share in USUAL)],
@@ -219,7 +220,7 @@ def cache_term_figure() -> Figure:
     return {
         "data": [
             line(name, x, y, color, dash, mode="lines+markers", marker={"size": 9, "symbol": "circle"},
-                 hovertemplate=f"{name}: %{{y:.2f}} at %{{x:,}} tokens<extra></extra>")
+                 hovertemplate=f"{name}<br>%{{y:.2f}} at %{{x:,}} tokens<extra></extra>")
             for name, y, color, dash in curves
         ],
         "layout": titled_layout(
@@ -230,6 +231,6 @@ def cache_term_figure() -> Figure:
                 for (name, y, _, _), anchor, shift in zip(curves, ("bottom", "top"), (8, -8), strict=True)
             ],
             xaxis=axis(range=[0, end * 1.03], tickformat=",", title={"text": "tokens of context"}),
-            yaxis=axis(range=[0.5, 0.9], dtick=0.1),
+            yaxis=axis(range=[0.47, 0.9], dtick=0.1),
         ),
     }  # fmt: skip

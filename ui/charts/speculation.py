@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +15,13 @@ from core.units import format_ratio, significant
 from core.view import NUMBERS
 from ui import palette
 from ui.charts import pinned
-from ui.charts.base import PINNED, Figure, axis, dot, line, note, rule, titled_layout
+from ui.charts.base import PINNED, Figure, axis, dot, key, keyed, line, note, rule, titled_layout
 from ui.charts.home import batch_axis
 
 Curve = tuple[list[int], list[float]]
 
 HEIGHT = 280
+_NEAR = 0.045  # of the acceptance: a curve that close is hard to tell from it
 _LENGTHS = list(range(NUMBERS["draft_length"][1] + 1))
 _BY_LENGTH = {"range": [-0.5, _LENGTHS[-1] + 0.5], "dtick": 4, "title": {"text": "draft length"}}
 
@@ -33,8 +33,8 @@ def expected_tokens_figure(found: Speculation) -> Figure:
     def curve(acceptance: float) -> list[float]:
         return [expected_tokens(acceptance=acceptance, draft_length=g) for g in _LENGTHS]
 
-    hover = "%{x} drafted: %{y:.2f} tokens<extra>%{fullData.name}</extra>"
-    others = [other for other in ACCEPTANCES if abs(other - a) > 1e-9]
+    hover = "%{fullData.name}<br>%{x} drafted: %{y:.2f} tokens<extra></extra>"
+    others = [other for other in ACCEPTANCES if abs(other - a) > _NEAR]
     data = [
         line(f"{100 * other:.0f} % accepted", _LENGTHS, curve(other), palette.RESERVE, "dot", hovertemplate=hover)
         for other in others
@@ -47,14 +47,11 @@ def expected_tokens_figure(found: Speculation) -> Figure:
         note(_LENGTHS[-1], curve(other)[-1], f"{100 * other:.0f} %", xanchor="right", yanchor="bottom")
         for other in (*others, a)
     ]
-    annotations.append(
-        note(found.draft_length, found.expected_tokens, f"<b>{significant(found.expected_tokens)}</b>", yshift=16)
-    )
     top = max(curve(max(a, *ACCEPTANCES))) * 1.12
     return {
         "data": data,
         "layout": titled_layout(
-            "expected tokens a pass",
+            f"expected tokens a pass: {significant(found.expected_tokens)}",
             HEIGHT,
             annotations=annotations,
             xaxis=axis(**_BY_LENGTH),
@@ -83,44 +80,50 @@ def speed_up_figures(
     by_length, by_batch = _curves(scenario, draft, found, batches)
     then = _curves(before.scenario, before.draft, before.found, batches) if before else ([], [])
     y_axis = axis(range=[0, max(2.0, *by_length, *by_batch, *then[0], *then[1]) * 1.15])
-    label = f"<b>× {format_ratio(found.speed_up, 3)}</b>"
 
     def figure(title: str, curve: Curve, old: list[float], x_axis: dict[str, Any]) -> Figure:
         log = x_axis.get("type") == "log"
         hover = f"%{{x:,}} {'users' if log else 'drafted'}: × %{{y:.2f}}<extra></extra>"
         here = scenario.batch if log else found.draft_length
-        there = before.scenario.batch if before and log else found.draft_length
         pins: list[dict[str, Any]] = []
         if before:
+            there = before.scenario.batch if log else found.draft_length
             pins = [
                 pinned.ghost("speed-up", curve[0], old, palette.COMPUTE, hovertemplate=f"{PINNED}, {hover}"),
-                pinned.ring("speed-up", there, before.found.speed_up, palette.COMPUTE),
+                pinned.ring(
+                    f"× {format_ratio(before.found.speed_up, 3)}", there, before.found.speed_up, palette.COMPUTE
+                ),
             ]
-        drawn: Figure = {
-            "data": [
-                *pins,
-                line("speed-up", *curve, palette.COMPUTE, hovertemplate=hover),
-                dot("you are here", here, found.speed_up, palette.COMPUTE, hoverinfo="skip"),
-            ],
+        data = [
+            *pins,
+            line("speed-up", *curve, palette.COMPUTE, hovertemplate=hover),
+            dot("you are here", here, found.speed_up, palette.COMPUTE, hoverinfo="skip"),
+        ]
+        keyed(data, *pinned.rings(pins))
+        return {
+            "data": data,
             "layout": titled_layout(
-                title,
+                f"speed-up by {title}: × {format_ratio(found.speed_up, 3)}",
                 HEIGHT,
-                annotations=[
-                    note(math.log10(here) if log else here, found.speed_up, label, yshift=18),
-                    note(0.99, 1, "no gain", xref="paper", xanchor="right", yanchor="top"),
+                [
+                    note(
+                        0.99,
+                        1,
+                        "no gain",
+                        xref="paper",
+                        xanchor="right",
+                        yanchor="bottom" if curve[1][-1] < 1 else "top",
+                    )
                 ],
                 shapes=[rule("y", 1)],
                 xaxis=x_axis,
                 yaxis=y_axis,
+                **(key() if before else {}),
             ),
         }
-        if before:
-            words = f"{PINNED} × {format_ratio(before.found.speed_up, 3)}"
-            pinned.Canvas(drawn, pinned.THIRD).label(there, before.found.speed_up, words)
-        return drawn
 
     by_users = batch_axis(batches, title={"text": "users (batch)"})
     return (
-        figure("speed-up, by draft length", (_LENGTHS, by_length), then[0], axis(**_BY_LENGTH)),
-        figure("speed-up, by users", (batches, by_batch), then[1], by_users),
+        figure("draft length", (_LENGTHS, by_length), then[0], axis(**_BY_LENGTH)),
+        figure("users", (batches, by_batch), then[1], by_users),
     )

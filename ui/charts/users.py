@@ -6,99 +6,114 @@ import math
 from typing import Any
 
 from core.evaluate import DecodeStep, Result, decode_sweep, limits
-from core.units import format_rate, format_seconds, integer, trimmed
+from core.units import format_seconds, integer, significant, trimmed
 from ui import palette
-from ui.charts import pinned
-from ui.charts.base import FONT_SIZE, Figure, axis, bars, dot, layout, line, note, panel_titles, rule, side, two_rows
+from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, dot, layout, line, note, rule, two_rows
 from ui.charts.home import (
     USER_HOVER,
     batch_axis,
     both_batches,
     cap_label,
-    decades,
-    label_pinned_speeds,
     memory_edge,
     pinned_curves,
+    speed_axis,
 )
+from ui.charts.labels import LINE, Sheet, feet, logarithms, spanned
 from ui.charts.nearest import nearest_traces
+
+Lines = list[tuple[float, str]]  # upright, with their names
+
+
+def _upright(result: Result, batches: list[int], x_range: list[float]) -> tuple[Lines, Lines, list[dict[str, Any]]]:
+    """The lines that the upper panel names, those that the lower one names, and their shapes."""
+    edges, edge, end = limits(result.scenario), result.memory.max_batch, batches[-1] * 1.25
+    shapes: list[dict[str, Any]] = []
+    above: Lines = []
+    below: Lines = []
+    if edge is not None and edge < batches[-1]:
+        at, words, shapes = memory_edge(edge, x_range, end)
+        below.append((at, words))
+    crossover, bound = edges.crossover_batch, edges.compute_bound_batch
+    if crossover is not None and 10 ** x_range[0] < crossover < end:
+        above.append((math.log10(crossover), f"cache = weights at {trimmed(crossover)}"))
+        shapes.append(rule("x", crossover, "dot"))
+    if bound is not None and bound < end:
+        above.append((math.log10(bound), f"arithmetic from {integer(math.ceil(bound))}"))
+        shapes.append(rule("x", bound, "dot", palette.COMPUTE))
+    return above, below, shapes
 
 
 def users_figure(result: Result, before: Result | None = None) -> Figure:
-    """System tokens/s above, each user's below, one batch axis; asymptote, crossover, memory and compute edge."""
-    s, d, m = result.scenario, result.decode, result.memory
-    edges = limits(s)
+    """System tokens/s above, each user's below, one batch axis; asymptote, crossover, memory and compute edge.
+
+    The headings have the pin's numbers.
+    """
+    s, d = result.scenario, result.decode
     batches = both_batches(result, before)
     steps = decode_sweep(s, batches)
-    system = [step.tokens_per_s for step in steps]
-    user = [step.tokens_per_s_per_user for step in steps]
-    then = pinned_curves(before, batches, "y2") if before else []
-    x_axis = batch_axis(batches, title={"text": "users (batch)"}, anchor="y2")
+    x_axis = batch_axis(batches, anchor="y2")
+    x_axis["ticktext"][0] += " user"  # instead of a title: a projector has no room for both panels and it
     x_range: list[float] = x_axis["range"]
-    end = batches[-1] * 1.25
-    middle = (x_range[0] + x_range[1]) / 2
-    data = [
-        *then,
-        line("together", batches, system, palette.SYSTEM, hovertemplate=USER_HOVER),
-        line("each user", batches, user, palette.USER, "dash", hovertemplate=USER_HOVER, yaxis="y2"),
-        dot("you are here", s.batch, d.tokens_per_s, palette.SYSTEM, hoverinfo="skip"),
-        dot("you are here", s.batch, d.tokens_per_s_per_user, palette.USER, hoverinfo="skip", yaxis="y2"),
-    ]
+    above, below, shapes = _upright(result, batches, x_range)
+    upright = [at for at, _ in (*above, *below)]
+    together = line("together", batches, [step.tokens_per_s for step in steps], palette.SYSTEM,
+                    hovertemplate=USER_HOVER, yaxis="y")  # fmt: skip
+    each = line("each user", batches, [step.tokens_per_s_per_user for step in steps], palette.USER, "dash",
+                hovertemplate=USER_HOVER, yaxis="y2")  # fmt: skip
+    data = pinned_curves(before, batches, "y2") if before else []
+    annotations = _headings(before)
+    axes: list[dict[str, Any]] = []
+    for curve, speed, names, cap in (
+        (together, d.tokens_per_s, above, limits(s).cap_tokens_per_s),
+        (each, d.tokens_per_s_per_user, below, None),
+    ):
+        ref = curve["yaxis"]
+        drawn = [curve, *(trace for trace in data if trace["yaxis"] == ref and trace["mode"] == "lines")]
+        curves = [logarithms(trace["x"], trace["y"]) for trace in drawn]
+        labels, rooms = feet(names, x_range, curves, f"{ref} domain")
+        here, height = math.log10(s.batch), math.log10(speed)
+        heights = [y for _, ys in curves for y in ys]
+        rooms += [(min(heights), 10, 0), (max(heights), 0, 10), (height, 23, 23)]
+        if cap and math.log10(cap) < max(heights) + 0.3:
+            rooms.append((math.log10(cap), 0, LINE + 2))
+            shapes.append(rule("y", cap, "dot", yref=ref))
+            labels.append(cap_label(cap, x_range, at_right=here < sum(x_range) / 2))
+            curves.append((x_range, [math.log10(cap)] * 2))
+        y_range = spanned(rooms, _PANEL)
+        sheet = Sheet(x_range, y_range, _PANEL, curves, upright)
+        sheet.avoid(labels)
+        annotations += [*labels, sheet.number(here, height, significant(speed), yref=ref)]
+        axes.append(speed_axis(y_range, _PANEL, domain=_DOMAINS[ref]))
+        data += [curve, dot("you are here", s.batch, speed, curve["line"]["color"], hoverinfo="skip", yaxis=ref)]
     data += nearest_traces(s) + nearest_traces(s, ("x", "y2"), each=True)
-    here = math.log10(s.batch)
-    left = here > middle
-    beside = {"xanchor": "right" if left else "left", "xshift": -10 if left else 10}
-    annotations = [
-        note(here, math.log10(d.tokens_per_s), f"<b>{format_rate(d.tokens_per_s)}</b>", yshift=18 if left else -18)
-        | beside,
-        note(here, math.log10(d.tokens_per_s_per_user), f"<b>{format_rate(d.tokens_per_s_per_user)}</b>", yref="y2",
-             yshift=-18 if left else 18) | beside,
-        *panel_titles(("all users together, tokens/s",), ((0.0, 1.0),)),
-        note(0, 0.44, "<b>each user, tokens/s</b>", xref="paper", yref="paper", xanchor="left", yanchor="bottom"),
-    ]  # fmt: skip
-    shapes: list[dict[str, Any]] = []
-    y_range, y2_range = (
-        decades(min(speeds), max(speeds))
-        for speeds in (
-            [*own, *(speed for trace in then if trace["yaxis"] == ref for speed in trace["y"])]
-            for own, ref in ((system, "y"), (user, "y2"))
-        )
-    )
-    if math.log10(edges.cap_tokens_per_s) <= y_range[1]:
-        shapes.append(rule("y", edges.cap_tokens_per_s, "dot", yref="y"))
-        annotations.append(cap_label(edges.cap_tokens_per_s, at_right=not left))
-    upright: list[tuple[float, str, str]] = []
-    if edges.crossover_batch is not None and 10 ** x_range[0] < edges.crossover_batch < end:
-        label = f"cache = weights at {trimmed(edges.crossover_batch)}"
-        upright.append((edges.crossover_batch, label, palette.RESERVE))
-    if edges.compute_bound_batch is not None and edges.compute_bound_batch < end:
-        label = f"arithmetic from {integer(math.ceil(edges.compute_bound_batch))}"
-        upright.append((edges.compute_bound_batch, label, palette.COMPUTE))
-    edge = m.max_batch if m.max_batch is not None and m.max_batch < batches[-1] else None
-    known = [math.log10(at) for at, _, _ in upright] + ([math.log10(edge)] if edge else [])
-    for number, (at, label, color) in enumerate(upright):
-        shapes.append(rule("x", at, "dot", color))
-        others = [x for x in known if x != math.log10(at)]
-        beside_line = side(math.log10(at), others, x_range)
-        annotations.append(note(math.log10(at), 0.56 + 0.07 * number, label, yref="paper") | beside_line)
-    if edge is not None:
-        more, label = memory_edge(edge, x_range, end)
-        shapes += more
-        annotations.append(label)
-    figure: Figure = {
+    return {
         "data": data,
         "layout": layout(
             height=400,
-            margin={"l": 8, "r": 8, "t": 26, "b": 8},
+            margin={"l": 8, "r": 8, "t": 28, "b": 8},
             shapes=shapes,
             annotations=annotations,
             xaxis=x_axis,
-            yaxis=axis(type="log", range=y_range, domain=[0.54, 1.0], dtick=1, tickformat=",~r"),
-            yaxis2=axis(type="log", range=y2_range, domain=[0.0, 0.43], dtick=1, tickformat=",~r"),
+            yaxis=axes[0],
+            yaxis2=axes[1],
         ),
     }
+
+
+def _headings(before: Result | None) -> list[dict[str, Any]]:
+    """Above both panels, with the pin's numbers."""
+    titles = ("all users together, tokens/s", "each user, tokens/s")
     if before:
-        label_pinned_speeds(pinned.Canvas(figure, pinned.WIDE), before, "y2")
-    return figure
+        pins = (significant(before.decode.tokens_per_s), significant(before.decode.tokens_per_s_per_user))
+        titles = (f"together, tokens/s ({PINNED}: {pins[0]})", f"each user, tokens/s ({PINNED}: {pins[1]})")
+    return [
+        note(0, at, f"<b>{title}</b>", xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=3)
+        for title, at in zip(titles, (1, _DOMAINS["y2"][1]), strict=True)
+    ]
+
+
+_DOMAINS = {"y": [0.57, 1.0], "y2": [0.0, 0.43]}
+_PANEL = 80  # of one panel in pixels: on the page it has more, on a projector less
 
 
 def _step_bars(d: DecodeStep, rows: tuple[str, str]) -> list[dict[str, Any]]:
@@ -128,7 +143,7 @@ def step_figure(result: Result, before: Result | None = None) -> Figure:
             height=160 if before else 124,
             margin={"l": 8, "r": 8, "t": 4, "b": 8},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
-            xaxis=axis(range=[0, longest * 1e3 * 1.05], ticksuffix=" ms", nticks=7),
+            xaxis=axis(range=[0, longest * 1e3 * 1.05], ticksuffix=" ms", nticks=5),
             yaxis=y_axis,
         ),
     }
