@@ -48,7 +48,7 @@ def table_text(result: Result, unit: Unit) -> str:
     """A result for a terminal: the setting, the verdict, every figure, cautions.
 
     >>> print(table_text(evaluate(Scenario(batch=32)), "GB").splitlines()[5])
-    weights                                   16.1 GB (16,060,522,496 bytes)
+    weights                                    16.1 GB (16,060,522,496 bytes)
     """
     said = verdict(result, unit)
     _, rows = numbers_table(result, unit)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core import decode, speculation
 from core.catalog import models
 from core.decode import tokens_on_one_gpu
 from core.evaluate import (
     DecodeStep,
+    Result,
     attention_flops_per_token,
     bandwidth_bytes_per_s,
     costs,
@@ -99,7 +101,7 @@ def verify_step(scenario: Scenario, draft_length: int) -> DecodeStep:
     cost = costs(s)
     width = draft_length + 1
     tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
-    plain = evaluate(s).decode
+    plain = _evaluated(s).decode
     at_tokens = tokens * width if s.model_spec.moe else None
     weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=at_tokens)
     attention = attention_flops_per_token(s.model_spec, s.context)
@@ -118,6 +120,17 @@ def verify_step(scenario: Scenario, draft_length: int) -> DecodeStep:
     )
 
 
+# A chart over draft lengths asks for few loads many times.
+@lru_cache(maxsize=1024)
+def _evaluated(scenario: Scenario) -> Result:
+    return evaluate(scenario)
+
+
+@lru_cache(maxsize=1024)
+def _drafting(scenario: Scenario, draft: ModelSpec) -> Scenario:
+    return scenario.replace(model=draft, kv_heads=None)
+
+
 def speculate(scenario: Scenario, draft: ModelSpec, *, draft_length: int, acceptance: float) -> Speculation:
     """A round of speculation with a draft model on the same GPUs, formats and load as the target.
 
@@ -126,8 +139,8 @@ def speculate(scenario: Scenario, draft: ModelSpec, *, draft_length: int, accept
     >>> round(found.expected_tokens, 3), round(found.speed_up, 2)
     (2.773, 2.58)
     """
-    drafting = scenario.replace(model=draft, kv_heads=None)
-    target, small = evaluate(scenario), evaluate(drafting)
+    drafting = _drafting(scenario, draft)
+    target, small = _evaluated(scenario), _evaluated(drafting)
     return Speculation(
         acceptance=acceptance,
         draft_length=draft_length,

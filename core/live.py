@@ -17,7 +17,7 @@ from core.report import Cell, Rowset
 from core.scenario import BATCH_MAX, CONTEXT_MAX, RELEASED, Scenario
 from core.stops import BATCH_STOPS, context_stops
 from core.units import Unit, format_bytes, format_rate, integer, plural
-from core.verdict import cache_against_weights, verdict
+from core.verdict import cache_against_weights, headline
 
 Quantity = Literal["users", "context", "kv_heads", "story"]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
@@ -261,14 +261,13 @@ _VALUES: dict[Quantity, Callable[[Reel], tuple[int | None, ...]]] = {
 
 def _frame(found: Reel, result: Result) -> Frame:
     value = own_value(result.scenario, found.quantity)
-    said = verdict(result, found.unit)
     return Frame(
         value=value,
         label=RELEASED if value is None else integer(value),
         memory=result.memory,
         tokens_per_s=result.decode.tokens_per_s,
         tokens_per_s_per_user=result.decode.tokens_per_s_per_user,
-        verdict=said.headline,
+        verdict=headline(result, found.unit),
         words=_WORDS.get(found.quantity, _plain_words)(found, result),
     )
 

@@ -383,6 +383,7 @@ class Choice:
         )
 
 
+@lru_cache(maxsize=64)
 def select(choice: Choice) -> tuple[Point, ...]:
     """The points of a choice."""
     return tuple(p for p in points() if choice.takes(p.measurement))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from core.measured import (
     KIND_LABELS,
@@ -268,6 +269,7 @@ def point_rows(found: Sequence[Point], *, exact: bool = False) -> Rowset:
     return header, rows
 
 
+@lru_cache(maxsize=1)
 def above_rows() -> Rowset:
     """All rows above 1 with their reasons, furthest first."""
     rows: list[tuple[Cell, ...]] = [
@@ -276,6 +278,7 @@ def above_rows() -> Rowset:
     return ("what ran", "users", "context", "ratio", "why it is above 1"), rows
 
 
+@lru_cache(maxsize=1)
 def cache_term_rows() -> Rowset:
     """Qwen2.5-7B on the DGX Spark: ratios with and without the cache, against context."""
     rows: list[tuple[Cell, ...]] = [
@@ -290,6 +293,7 @@ def cache_term_rows() -> Rowset:
     return ("context", "tokens/s", "of the ceiling", "if only weights were read"), rows
 
 
+@lru_cache(maxsize=1)
 def cache_term_sentence() -> str:
     """What the five contexts show."""
     found = cache_term()

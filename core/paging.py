@@ -6,9 +6,11 @@ used 20.4 to 38.2 % of their cache memory for tokens.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 def blocks_needed(*, tokens: int, block: int) -> int:
@@ -40,6 +42,13 @@ def reserved_waste_tokens(*, tokens: int, longest: int) -> int:
     return longest - tokens
 
 
+@lru_cache(maxsize=16)
+def _normals(seed: int, n: int) -> tuple[float, ...]:
+    """Draws that mean and spread only stretch, as `random.lognormvariate` does."""
+    draw = random.Random(seed)
+    return tuple(draw.normalvariate(0.0, 1.0) for _ in range(n))
+
+
 def request_lengths(*, n: int, mean: float, spread: float, longest: int, seed: int) -> list[int]:
     """Lengths of `n` requests, the same for the same seed: log-normal about `mean`, kept within 1 and `longest`.
 
@@ -48,8 +57,8 @@ def request_lengths(*, n: int, mean: float, spread: float, longest: int, seed: i
     >>> request_lengths(n=3, mean=500, spread=0.0, longest=2048, seed=1)
     [500, 500, 500]
     """
-    draw = random.Random(seed)
-    return [max(1, min(longest, round(mean * draw.lognormvariate(-spread * spread / 2, spread)))) for _ in range(n)]
+    mu = -spread * spread / 2
+    return [max(1, min(longest, round(mean * math.exp(mu + z * spread)))) for z in _normals(seed, n)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ def _stored(*, params: float, format: str) -> float:
     return float(tensor_bytes(tensor, WEIGHT_FORMATS[format], ModelShape(n_layers=1, tied=False)))
 
 
+@lru_cache(maxsize=4096)
 def compute(expression: str) -> tuple[float, tuple[Step, ...]]:
     """The value of an expression in base units, and its calls from the inside out.
 
@@ -337,6 +338,7 @@ def examples() -> dict[str, Example]:
 FILE = "worked_examples.toml"
 
 
+@lru_cache(maxsize=1)
 def counts() -> dict[str, int]:
     """How many examples have each status.
 

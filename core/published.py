@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.catalog import models
 from core.formats import resolve_weight_format
@@ -52,14 +53,7 @@ class Size:
     @property
     def ours_bytes(self) -> float:
         """The same from the formulas."""
-        fmt = resolve_weight_format(self.weight_format, "bf16")
-        if self.layer is not None:
-            rows, cols = self.layer
-            tensor = Tensor("layer", "dense_ffn", "linear", rows, cols)
-            return float(tensor_bytes(tensor, fmt, ModelShape(n_layers=1, tied=False)))
-        model = models()[self.model or ""]
-        fmt = resolve_weight_format(self.weight_format, model.native_format)
-        return weight_bytes(model.tensors, fmt, model.shape).stored_bytes
+        return _ours_bytes(self)
 
     @property
     def difference(self) -> float:
@@ -70,6 +64,18 @@ class Size:
         """What, published, ours, difference, source: as text."""
         shown = (format_bytes(self.published_bytes, unit), format_bytes(self.ours_bytes, unit))
         return self.what, *shown, signed_percent(self.difference), self.source
+
+
+@lru_cache(maxsize=64)
+def _ours_bytes(size: Size) -> float:
+    if size.layer is not None:
+        rows, cols = size.layer
+        tensor = Tensor("layer", "dense_ffn", "linear", rows, cols)
+        fmt = resolve_weight_format(size.weight_format, "bf16")
+        return float(tensor_bytes(tensor, fmt, ModelShape(n_layers=1, tied=False)))
+    model = models()[size.model or ""]
+    fmt = resolve_weight_format(size.weight_format, model.native_format)
+    return weight_bytes(model.tensors, fmt, model.shape).stored_bytes
 
 
 SIZES: tuple[Size, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 GB = 10**9
@@ -82,6 +83,7 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int, bas
     return f"{significant(value, digits)}{space}{base}".rstrip()
 
 
+@lru_cache(maxsize=8192, typed=True)
 def format_bytes(value_bytes: float, unit: Unit = "GB", digits: int = 3) -> str:
     """Bytes for people, in decimal or binary steps.
 

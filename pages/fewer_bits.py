@@ -26,7 +26,7 @@ change = changed(view)
 before = change.before if change else None
 figures = (charts.formats_figure(result, view.unit, before), charts.cache_formats_figure(result, view.unit, before))
 blocks.side_by_side(figures, key="formats", alt=told(" ".join(summary), change), widths=(2, 1), lecture_px=charts.TALL)
-blocks.legend(charts.PARTS_KEY)
+blocks.legend(charts.parts_key(result, before))
 blocks.pinned(view, change)
 blocks.sentences(summary[:1] if view.is_lecture else summary)
 sums = memory_derivations(result, view.unit) + speed_derivations(result, view.unit)

@@ -10,7 +10,7 @@ from core.evaluate import evaluate, request
 from core.exact import phases
 from core.variants import ridge_rows
 from core.verdict import phases_summary, request_summary, verdict
-from ui import blocks, charts, controls, lesson
+from ui import blocks, charts, controls, lesson, shell
 
 view, plan = lesson.open_lesson("two-phases")
 shown = (controls.batch, controls.prompt, controls.output)
@@ -48,6 +48,8 @@ blocks.csv_of(partial(phases, result, asked), name="phases")
 
 st.header("The ridge of this GPU", anchor=False)
 blocks.table(*ridge_rows(view.scenario.gpu_spec.slug))
-with st.expander("The ridge of every GPU and format"):
-    blocks.table(*ridge_rows())
+box = st.expander("The ridge of every GPU and format", key="all_ridges", on_change=shell.touch)
+if box.open:
+    with box:
+        blocks.table(*ridge_rows())
 lesson.close(view, plan)

@@ -7,7 +7,6 @@ import io
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import pandas
 import streamlit as st
 
 from core import lessons
@@ -314,6 +313,8 @@ def reading(texts: Sequence[Reading]) -> None:
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str) -> None:
     """A large table to sort and search, with its download."""
+    import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
+
     frame = pandas.DataFrame(rows, columns=list(header))
     numbers = {name: NUMBER for name in frame.select_dtypes("number").columns if name != "year"}
     st.dataframe(frame, hide_index=True, key=f"grid_{name}", column_config=numbers)

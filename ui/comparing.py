@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable
 from functools import partial
 
-import pandas
 import streamlit as st
 
 from core.compare import (
@@ -116,6 +115,8 @@ def _format(numbers: Iterable[float]) -> str:
 def table(found: Comparison) -> None:
     """Every shown row, to sort and search; what is unknown stays blank. The download is exact."""
     header, rows = comparison_rows(found)
+    import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
+
     frame = pandas.DataFrame(rows, columns=list(header))
     config = {
         name: st.column_config.NumberColumn(format=_format(frame[name].dropna()))

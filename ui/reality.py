@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import pandas
 import streamlit as st
 
 from core.measured import BYS, KINDS, By, Choice, Kind, Point, own_point, read_rate
@@ -99,6 +98,8 @@ def spreads(found: Sequence[Point], by: By) -> None:
 def table(found: Sequence[Point]) -> None:
     """Every shown measurement, to sort and search, each with its link. The download is exact."""
     header, rows = point_rows(found)
+    import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
+
     frame = pandas.DataFrame(rows, columns=list(header))
     config = dict.fromkeys(frame.select_dtypes("number").columns, blocks.NUMBER)
     config |= {

@@ -7,7 +7,6 @@ import io
 from pathlib import PurePath
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-import segno
 import streamlit as st
 from streamlit import net_util
 
@@ -46,6 +45,8 @@ def qr_svg(text: str) -> str:
     >>> qr_svg("https://example.org").startswith("<svg")
     True
     """
+    import segno  # noqa: PLC0415 - only this needs it
+
     out = io.BytesIO()
     segno.make(text, error="l", micro=False, boost_error=False).save(
         out, kind="svg", xmldecl=False, svgns=True, border=4, dark="#000", light="#fff", scale=8

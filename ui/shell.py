@@ -309,7 +309,8 @@ def load(page: str) -> View:
     others = {key: st.query_params.get_all(key) for key in link if key not in LINK_KEYS}
     st.query_params.from_dict({**others, **view.to_query()})
     if notes:
-        st.info(plain(" ".join(notes)), icon=":material/info:")
+        tell = st.toast if view.is_lecture else st.info  # a projected page has no line to spare
+        tell(plain(" ".join(notes)), icon=":material/info:")
     return view
 
 

@@ -316,10 +316,7 @@ def test_every_picture_of_curves_names_its_pin(now: Scenario, pin: Scenario) -> 
         said = " ".join(label["text"] for label in figure["layout"]["annotations"])
         assert all(ring["hovertemplate"].startswith(ring["name"]) for ring in rings)
         keyed = [ring for ring in rings if ring.get("showlegend")]
-        is_roofline = figure["data"][-1]["name"].startswith("decode") or any(
-            t["name"] == "roofline" for t in figure["data"]
-        )
-        assert not rings or keyed or PINNED in said or is_roofline
+        assert not rings or keyed or PINNED in said
         for trace in figure["data"]:
             if trace.get("showlegend") and trace["name"].startswith(PINNED):
                 assert trace["legendrank"] > 1000

@@ -11,7 +11,7 @@ from core.compare_report import point_hover, point_name
 from core.units import Unit, format_bytes, format_seconds, in_unit, significant
 from core.variants import Variant
 from ui import palette
-from ui.charts.base import Figure, Panel, axis, bars, note, rows_figure, titled_layout
+from ui.charts.base import CAMERA, Figure, Panel, axis, bars, note, rows_figure, titled_layout
 from ui.charts.labels import NARROW, broken
 from ui.text import charted
 
@@ -88,40 +88,44 @@ def _seconds_axis(x_range: list[float]) -> dict[str, Any]:
 
 
 def _labels(found: Comparison, x_range: list[float], y_range: list[float]) -> list[dict[str, Any]]:
-    """Names of the front's rows, up and left of their points, where by definition nothing else is.
+    """Names of the front's rows, above their points, where by definition nothing else is; a phone shows them whole.
 
-    From left to right: a label that would lie on one before it goes above it, and no line crosses a label.
+    They stand to the left of their points, from the leftmost upwards, or where that would cut one to the right, from
+    the rightmost upwards: a label that would lie on one before it goes above it, and no line crosses a label.
     """
-    x_scale, y_scale = NARROW / (x_range[1] - x_range[0]), _LEAST / (y_range[1] - y_range[0])
+    x_scale = NARROW / (x_range[1] - x_range[0])
     rows = sorted(found.front_rows, key=lambda p: (p.throughput, -p.step_s))
     shown = rows if len(rows) <= _LABELS else [rows[0], *rows[1 - _LABELS :]]
+    places = [(math.log10(p.step_s), math.log10(p.throughput), _short(point_name(found, p.row))) for p in shown]
+    side = -1 if all((x - x_range[0]) * x_scale > len(text) * _LETTER - _MARGIN for x, _, text in places) else 1
+    # Upwards goes with the points on the one side, against them on the other: there a high picture is the narrow one.
+    plot_px = _HEIGHT if side > 0 else _LEAST
+    y_scale = plot_px / (y_range[1] - y_range[0])
     made: list[dict[str, Any]] = []
     taken: list[tuple[float, float, float]] = []  # left, right, height of labels in pixels
-    for point in sorted(shown, key=lambda p: p.step_s):
-        x = (math.log10(point.step_s) - x_range[0]) * x_scale
-        y = (math.log10(point.throughput) - y_range[0]) * y_scale
-        text = _short(point_name(found, point.row))
-        right, up = x - 8, y + 16
-        left = right - len(text) * _LETTER
+    for x, y, text in sorted(places, key=lambda place: -side * place[0]):
+        at, height, wide = (x - x_range[0]) * x_scale, (y - y_range[0]) * y_scale, len(text) * _LETTER
+        left = at + 8 if side > 0 else at - 8 - wide
+        up = height + 16
         # Upwards past each in its way, lowest first: one pass, since nothing ever comes down again.
-        for at in sorted(at for a, b, at in taken if a - 8 < right and left < b + 8):
-            if abs(up - at) < _LINE:
-                up = at + _LINE
-        if up > _LEAST or left < -_MARGIN:
+        for level in sorted(level for a, b, level in taken if a - 8 < left + wide and left < b + 8):
+            if up - level < _LINE and (side > 0 or level - up < _LINE):
+                up = level + _LINE
+        if height / plot_px * _LEAST + up - height > _LEAST or left + wide > NARROW + CAMERA:
             continue
-        taken.append((left, right, up))
+        taken.append((left, left + wide, up))
         made.append(
             note(
-                math.log10(point.step_s),
-                math.log10(point.throughput),
+                x,
+                y,
                 f"<b>{charted(text)}</b>",
                 showarrow=True,
                 arrowhead=0,
                 arrowwidth=1,
                 arrowcolor=palette.RESERVE,
-                ax=right - x,
-                ay=y - up,
-                xanchor="right",
+                ax=8 * side,
+                ay=height - up,
+                xanchor="left" if side > 0 else "right",
                 yanchor="middle",
                 standoff=6,
             )

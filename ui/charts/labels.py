@@ -16,7 +16,8 @@ from ui.charts.base import note
 NARROW = 250.0  # of a plot: a phone's, or half a projector's
 CHARACTER, BOLD, LINE = 6.5, 7.6, 18.0
 AWAY = 5.0  # of a word from its line
-LEAST = 0.3  # of an axis: as a logarithm a factor of two
+LEAST, DRAWN = 0.3, 0.4  # of an axis: as a logarithm a factor of two; what is drawn has this share of it
+CLEAR = 4.0  # between a number and what is above or beneath it
 UP = 14.0  # of a number from its mark
 
 Curve = tuple[Sequence[float], Sequence[float]]  # positions and heights as the axes count them
@@ -31,8 +32,9 @@ def broken(text: str, most: int = 40) -> list[str]:
     ['one two', 'three', 'four']
     """
     lines: list[str] = []
-    while len(text) > most and " " in text[1 : most + 1]:
-        at = text.rindex(" ", 1, most + 1)
+    while len(text) > most and " " in text[1:]:
+        at = text.rfind(" ", 1, most + 1)
+        at = at if at > 0 else text.index(" ", 1)
         lines.append(text[:at])
         text = text[at + 1 :]
     return [*lines, text]
@@ -44,20 +46,27 @@ def logarithms(x: Sequence[float], y: Sequence[float]) -> Curve:
 
 
 def spanned(rooms: Iterable[Room], plot_px: float) -> list[float]:
-    """The shortest range of an axis `plot_px` long that leaves every height its room, with what is level in its middle.
+    """The shortest range of an axis `plot_px` long that leaves every height its room.
 
-    >>> spanned([(0, 0, 0), (10, 0, 20)], 100)
+    Where that would press what is drawn into less than two fifths of it, the room is less.
+
+    >>> spanned([(0.0, 0, 0), (10.0, 0, 20)], 100)
     [0.0, 12.5]
     """
     rooms = list(rooms)
-    low, high = min(at for at, _, _ in rooms), max(at for at, _, _ in rooms)
-    if high - low < LEAST:
-        low, high = (low + high - LEAST) / 2, (low + high + LEAST) / 2
-    for _ in range(40):  # each pass comes closer by the share of the axis that is kept free
-        unit = (high - low) / plot_px
-        low = min(low, *(at - below * unit for at, below, _ in rooms))
-        high = max(high, *(at + above * unit for at, _, above in rooms))
-    return [round(low, 4), round(high, 4)]
+    first, last = min(at for at, _, _ in rooms), max(at for at, _, _ in rooms)
+    if last - first < LEAST:
+        first, last = (first + last - LEAST) / 2, (first + last + LEAST) / 2
+    low, high = first, last
+    for share in (1.0, 0.8, 0.6, 0.4, 0.2, 0.0):
+        low, high = first, last
+        for _ in range(20):  # each pass comes closer by the share of the axis that is kept free
+            unit = share * (high - low) / plot_px
+            low = min(first, *(at - below * unit for at, below, _ in rooms))
+            high = max(last, *(at + above * unit for at, _, above in rooms))
+        if last - first >= DRAWN * (high - low):
+            break
+    return [round(low, 6), round(high, 6)]
 
 
 def extent(curve: Curve, left: float, right: float) -> tuple[float, float] | None:
@@ -175,24 +184,27 @@ class Sheet:
     def _in_the_way(self, box: Box) -> float:
         left, bottom, right, top = box
         cut = (left < -6) + (right > NARROW)
-        on = sum(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in self._taken)
+        on = sum(left < b[2] and b[0] < right and bottom < b[3] + CLEAR and b[1] < top + CLEAR for b in self._taken)
         through = sum(left < line < right for line in self._lines)
         for curve in self._curves:
             between = extent(curve, self._x0 + left * self._x_unit, self._x0 + right * self._x_unit)
             if between and between[0] < self._y0 + top * self._y_unit and between[1] > self._y0 + bottom * self._y_unit:
                 through += 1
-        return 10 * cut + 10 * on + through
+        outside = (bottom < -4) + (top > self._height + 4)
+        return 10 * cut + 10 * on + 3 * outside + through
 
 
 def round_numbers(low: float, high: float, most: int = 10) -> list[float]:
-    """Round numbers between two logarithms, at most so many: powers of ten, with 2 and 5 of each where those are few.
+    """Round numbers between two logarithms, at most so many: powers of ten, where those are few with more between.
 
     >>> round_numbers(1.6, 2.4), round_numbers(-0.5, 3.7), round_numbers(2.1, 3.8, 4)
     ([50.0, 100.0, 200.0], [1.0, 10.0, 100.0, 1000.0], [200.0, 1000.0, 5000.0])
     """
-    powers = range(math.floor(low), math.ceil(high) + 1)
-    decades = [10.0**power for power in powers if low <= power <= high]
-    if len(decades) < 3:
-        decades = [step * 10.0**power for power in powers for step in (1, 2, 5)]
-        decades = [tick for tick in decades if low <= math.log10(tick) <= high]
-    return decades[:: -(-len(decades) // most) or 1]
+    found: list[float] = []
+    for least, steps in ((3, (1,)), (2, (1, 2, 5)), (1, (1, 1.5, 2, 3, 4, 5, 7))):
+        powers = range(math.floor(low), math.ceil(high) + 1)
+        found = [step * 10.0**power for power in powers for step in steps]
+        found = [tick for tick in found if low <= math.log10(tick) <= high]
+        if len(found) >= least:
+            break
+    return found[:: -(-len(found) // most) or 1]

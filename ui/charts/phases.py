@@ -83,10 +83,13 @@ def roofline_figure(result: Result, before: Result | None = None) -> Figure:
                 data.append(pinned.ring(words, value, then.height(value), color, symbol))
     data.append(line("roofline", *found.line(left, right), palette.RESERVE, hoverinfo="skip"))
     ridge = math.log10(found.ridge)
-    annotations, _ = feet([(ridge, f"ridge {significant(found.ridge)} FLOP/byte")], x_range, [])
+    annotations, _ = feet([(ridge, f"ridge {significant(found.ridge)}")], x_range, [])
     peak = math.log10(found.height(right))
     words = f"peak {format_flop_rate(found.peak)}"
     annotations.append(note(ridge, peak, words, xanchor="left", yanchor="bottom"))
+    if then:  # one row above the ridge's name
+        words = f"hollow: {PINNED}"
+        annotations.append(note(x_range[1], 0, words, yref="paper", xanchor="right", yanchor="bottom", yshift=20))
     if then and then.peak != found.peak:
         words = f"{PINNED} peak {format_flop_rate(then.peak)}"
         at, away = math.log10(then.height(right)), "bottom" if then.peak > found.peak else "top"
@@ -144,7 +147,7 @@ def roofline_figure(result: Result, before: Result | None = None) -> Figure:
     }
 
 
-_PLOT = 160  # pixels: on the page it has more, on a projector less
+_PLOT = 140  # pixels: on the page it has more, on a projector less
 
 
 def _powers(low: float, high: float, most: int) -> dict[str, Any]:

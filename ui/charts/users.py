@@ -113,7 +113,7 @@ def _headings(before: Result | None) -> list[dict[str, Any]]:
 
 
 _DOMAINS = {"y": [0.57, 1.0], "y2": [0.0, 0.43]}
-_PANEL = 80  # of one panel in pixels: on the page it has more, on a projector less
+_PANEL = 66  # of one panel in pixels: on the page it has more, on a projector less
 
 
 def _step_bars(d: DecodeStep, rows: tuple[str, str]) -> list[dict[str, Any]]:
