@@ -31,8 +31,6 @@ from core.scenario import Scenario
 from core.view import View
 from tests.harness import ROOT
 
-pytestmark = pytest.mark.xdist_group("community_cloud")  # one server for all of them
-
 MEMORY_MB = 690  # the least that an app is given
 FIRST_PAGE_S = 30  # a second or two on an idle machine; whoever waits longer thinks that it hangs
 PLACES = ("app.py", "core", "pages", "ui")

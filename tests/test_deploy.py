@@ -34,8 +34,6 @@ from benchmarks.server import free_port
 from deploy import replicas
 from tests.harness import ROOT
 
-pytestmark = pytest.mark.xdist_group("deploy")  # one nginx for all of them
-
 DEPLOY = ROOT / "deploy"
 HEALTH = "/_stcore/health"
 MIB = 2**20

@@ -10,7 +10,7 @@ from core import lessons
 from core.scenario import Scenario
 from core.view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 PROJECTED = ("home", "live", *(lesson.page for lesson in lessons.LESSONS))
 SLUGS = tuple(page.slug for page in lessons.PAGES)

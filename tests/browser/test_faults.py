@@ -8,7 +8,7 @@ from core.scenario import Scenario
 from core.view import View
 from tests.browser.test_walk import Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 HERE = View(Scenario(model="llama-3.1-70b", gpu="h200-sxm", n_gpus=3, batch=33, context=20_001), "GiB")
 

@@ -18,7 +18,7 @@ from core.verdict import headline, setting
 from core.view import LOOKS, Look, View
 from tests.browser.conftest import Screenshot
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PROJECTED = ("home", *(lesson.page for lesson in lessons.LESSONS))

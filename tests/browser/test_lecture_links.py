@@ -23,7 +23,7 @@ from core.worksheet import worksheet
 from tests.browser.conftest import Screenshot
 from tests.browser.test_walk import UNUSUAL, Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 # The sentence that a page says of its view; home and the context page say the verdict itself.
 SAID: dict[str, Callable[[View], str]] = {

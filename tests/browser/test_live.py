@@ -13,7 +13,7 @@ from tests.browser.conftest import Screenshot
 from tests.browser.test_walk import PLOTS, Explorer, bottom
 from ui.charts.live import live_figure
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 CHOICES: dict[Quantity, str] = {
     "users": "Users",

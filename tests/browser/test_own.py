@@ -16,7 +16,7 @@ from core.view import View
 from tests.browser.conftest import Screenshot
 from tests.browser.test_walk import BAR, Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 CONFIG: dict[str, Any] = {
     "model_type": "llama", "num_hidden_layers": 31, "hidden_size": 4096, "num_attention_heads": 32,

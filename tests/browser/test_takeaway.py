@@ -17,7 +17,7 @@ from core.units import format_bytes
 from tests.browser.conftest import Screenshot
 from tests.browser.test_walk import BAR, PLOTS, UNUSUAL, Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 BOX = "Take it with you"
 

@@ -18,8 +18,7 @@ from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
 
-# One worker of pytest-xdist takes the whole walk: two browsers beside each other would only slow each other down.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 PLOTS = ".js-plotly-plot"

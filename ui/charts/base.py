@@ -158,14 +158,18 @@ def key(*, top: bool = False, title: str = "") -> dict[str, Any]:
         "orientation": "h",
         "x": 0,
         "yref": "container",
-        "font": {"size": FONT_SIZE},
+        "font": {"size": FONT_SIZE, "color": palette.RESERVE},  # the page's style gives it the theme's ink
         "traceorder": "normal",
         "itemclick": False,
         "itemdoubleclick": False,
         "bgcolor": "rgba(0,0,0,0)",
     }
     if title:
-        legend["title"] = {"text": f"<b>{title}</b> ", "side": "left", "font": {"size": FONT_SIZE}}
+        legend["title"] = {
+            "text": f"<b>{title}</b> ",
+            "side": "left",
+            "font": {"size": FONT_SIZE, "color": palette.RESERVE},
+        }
     return {"showlegend": True, "legend": legend | place}
 
 

@@ -222,7 +222,7 @@ def speeds_figure(found: Comparison) -> Figure:
 
 
 def _hover(found: Comparison, point: Point) -> str:
-    return "<br>".join(charted(part) for part in broken(point_hover(found, point)))
+    return charted("\n".join(broken(point_hover(found, point)))).replace("\n", "<br>")
 
 
 def _dots(found: Comparison, name: str, dots: Sequence[Point], symbol: str, color: str) -> dict[str, Any]:

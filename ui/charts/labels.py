@@ -32,9 +32,11 @@ def broken(text: str, most: int = 40) -> list[str]:
     ['one two', 'three', 'four']
     """
     lines: list[str] = []
-    while len(text) > most and " " in text[1:]:
+    while len(text) > most:
         at = text.rfind(" ", 1, most + 1)
-        at = at if at > 0 else text.index(" ", 1)
+        at = at if at > 0 else text.find(" ", 1)
+        if at < 0:
+            break
         lines.append(text[:at])
         text = text[at + 1 :]
     return [*lines, text]
@@ -48,7 +50,7 @@ def logarithms(x: Sequence[float], y: Sequence[float]) -> Curve:
 def spanned(rooms: Iterable[Room], plot_px: float) -> list[float]:
     """The shortest range of an axis `plot_px` long that leaves every height its room.
 
-    Where that would press what is drawn into less than two fifths of it, the room is less.
+    Where that would press what is drawn into less than about two fifths of it, the room is less.
 
     >>> spanned([(0.0, 0, 0), (10.0, 0, 20)], 100)
     [0.0, 12.5]
@@ -57,15 +59,20 @@ def spanned(rooms: Iterable[Room], plot_px: float) -> list[float]:
     first, last = min(at for at, _, _ in rooms), max(at for at, _, _ in rooms)
     if last - first < LEAST:
         first, last = (first + last - LEAST) / 2, (first + last + LEAST) / 2
+    beneath = [(first, 0.0), *((at, below) for at, below, _ in rooms if below)]
+    above = [(last, 0.0), *((at, over) for at, _, over in rooms if over)]
     low, high = first, last
-    for share in (1.0, 0.8, 0.6, 0.4, 0.2, 0.0):
-        low, high = first, last
-        for _ in range(20):  # each pass comes closer by the share of the axis that is kept free
-            unit = share * (high - low) / plot_px
-            low = min(first, *(at - below * unit for at, below, _ in rooms))
-            high = max(last, *(at + above * unit for at, _, above in rooms))
-        if last - first >= DRAWN * (high - low):
+    most = (last - first) / DRAWN / plot_px  # of the axis a pixel
+    unit = 0.0
+    for _ in range(6):  # which height decides at either end changes a few times at most
+        lower, below = min(beneath, key=lambda room: room[0] - room[1] * unit)
+        upper, over = max(above, key=lambda room: room[0] + room[1] * unit)
+        kept = plot_px - below - over
+        found = min(most, (upper - lower) / kept) if kept > 0 else most
+        low, high = lower - below * found, upper + over * found
+        if found == unit:
             break
+        unit = found
     return [round(low, 6), round(high, 6)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from core.evaluate import DecodeStep, Result, decode_sweep, limits
 from core.units import format_seconds, integer, significant, trimmed
 from ui import palette
-from ui.charts.base import FONT_SIZE, PINNED, Figure, axis, bars, dot, layout, line, note, rule, two_rows
+from ui.charts.base import CAMERA, FONT_SIZE, PINNED, Figure, axis, bars, dot, layout, line, note, rule, two_rows
 from ui.charts.home import (
     USER_HOVER,
     batch_axis,
@@ -141,7 +141,7 @@ def step_figure(result: Result, before: Result | None = None) -> Figure:
             barmode="stack",
             bargap=0.2,
             height=160 if before else 124,
-            margin={"l": 8, "r": 8, "t": 4, "b": 8},
+            margin={"l": 8, "r": CAMERA, "t": 4, "b": 8},
             uniformtext={"mode": "hide", "minsize": FONT_SIZE - 2},
             xaxis=axis(range=[0, longest * 1e3 * 1.05], ticksuffix=" ms", nticks=5),
             yaxis=y_axis,
