@@ -1,6 +1,6 @@
 """Which tests keep to one worker of pytest-xdist.
 
-Its own `--dist loadgroup` (xdist 3.8) names groups in a way that pytest 9.2 ignores: two browsers then starve each other.
+Its own `--dist loadgroup` (xdist 3.8) names groups in a way that pytest 9.2 ignores: two browsers starve each other.
 """
 
 from typing import Any
