@@ -215,7 +215,7 @@ def speeds_figure(found: Comparison) -> Figure:
             _HEIGHT + 100,
             annotations,
             xaxis=_seconds_axis(x_range),
-            yaxis=axis(type="log", range=y_range, tickvals=_ticks(y_range, (1,)), tickformat="~s" if thousands
+            yaxis=axis(type="log", range=y_range, tickvals=_ticks([y_range[0] + 0.02 * (y_range[1] - y_range[0]), y_range[1]], (1,)), tickformat="~s" if thousands
                        else ",~r"),
         ),
     }  # fmt: skip
