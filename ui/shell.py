@@ -37,7 +37,7 @@ _CSS = """
 [data-testid=stVerticalBlock] { gap: .5rem; }
 [data-testid=stButtonGroup] button { min-height: 2.5rem; }
 .js-plotly-plot g[class$=tick] text, .js-plotly-plot text[class$=title], .js-plotly-plot .annotation-text,
-.js-plotly-plot .bartext-outside { fill: currentColor !important; }
+.js-plotly-plot .legend text, .js-plotly-plot .bartext-outside { fill: currentColor !important; }
 .verdict { font-size: 1.12rem; line-height: 1.4; }
 .verdict strong { font-size: 1.22rem; }
 .modebar-btn { min-width: 24px; min-height: 24px; }

@@ -148,7 +148,7 @@ def note(x: float, y: float, text: str, **changes: Any) -> dict[str, Any]:
     return {"x": x, "y": y, "text": text, "showarrow": False} | changes
 
 
-CAMERA = 40  # of the margin at the right: where a key at the top must end before the button that saves the picture
+CAMERA = 34  # of the margin at the right: where a key at the top must end before the button that saves the picture
 
 
 def key(*, top: bool = False, title: str = "") -> dict[str, Any]:

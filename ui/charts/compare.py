@@ -208,6 +208,7 @@ def speeds_figure(found: Comparison) -> Figure:
         if found.is_own(mine.row) and mine.row not in [p.row for p in found.front_rows]
     ]
     thousands = y_range[1] > 6
+    corner = y_range[0] + 0.02 * (y_range[1] - y_range[0])  # where the other axis has its first number
     return {
         "data": data,
         "layout": titled_layout(
@@ -215,10 +216,14 @@ def speeds_figure(found: Comparison) -> Figure:
             _HEIGHT + 100,
             annotations,
             xaxis=_seconds_axis(x_range),
-            yaxis=axis(type="log", range=y_range, tickvals=_ticks([y_range[0] + 0.02 * (y_range[1] - y_range[0]), y_range[1]], (1,)), tickformat="~s" if thousands
-                       else ",~r"),
+            yaxis=axis(
+                type="log",
+                range=y_range,
+                tickvals=_ticks([corner, y_range[1]], (1,)),
+                tickformat="~s" if thousands else ",~r",
+            ),
         ),
-    }  # fmt: skip
+    }
 
 
 def _hover(found: Comparison, point: Point) -> str:
