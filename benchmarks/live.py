@@ -14,14 +14,8 @@ import argparse
 import json
 import platform
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -30,13 +24,12 @@ import orjson
 import streamlit
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
+from benchmarks.server import served
 from core.live import LABELS, QUANTITIES, Quantity, reel
 from core.presets import OPENING
 from core.view import View
 from ui.charts.live import live_figure
 
-ROOT = Path(__file__).resolve().parent.parent
-START_S = 60
 SWEEPS, SHORT_SWEEPS, SWEEP_S = 5, 2, 3
 GOAL, GROSS = 20, 8
 
@@ -68,42 +61,6 @@ SWEEP = """async seconds => {
 }"""
 
 
-def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """The app's address while it runs."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    options = ["--server.address=127.0.0.1", f"--server.port={port}", "--server.headless=true"]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options, "--server.fileWatcherType=none"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        end = time.monotonic() + START_S
-        while not healthy(url):
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("the server did not start")
-            time.sleep(0.1)
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def healthy(url: str) -> bool:
-    """Whether the server answers."""
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
-
-
 def open_picture(page: Page, url: str, quantity: Quantity) -> None:
     """The live page with one quantity to drag, at rest."""
     page.goto(f"{url}/live?{urlencode(View(OPENING).to_query())}")
@@ -126,14 +83,14 @@ def thread_seconds(session: CDPSession) -> float:
 def measure(sweeps: int) -> list[dict[str, Any]]:
     """One row a quantity."""
     rows: list[dict[str, Any]] = []
-    with served() as url, sync_playwright() as tool:
+    with served() as server, sync_playwright() as tool:
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
         browser = tool.chromium.launch(executable_path=shutil.which("chromium"), args=options)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         for quantity in QUANTITIES:
-            open_picture(page, url, quantity)
+            open_picture(page, server.url, quantity)
             page.evaluate(SWEEP, 1)  # warm
             before = thread_seconds(session)
             counts = [page.evaluate(SWEEP, SWEEP_S) for _ in range(sweeps)]

@@ -2,11 +2,6 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from benchmarks.server import served
+
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 60
-STOP_S = 10
 
 Screenshot = Callable[[Page, str], None]
 _FAILED = pytest.StashKey[bool]()
@@ -44,53 +39,13 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     }
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The app's address, served as README says but on a free port."""
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}"
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    options = [
-        "--server.address=127.0.0.1",
-        f"--server.port={port}",
-        "--server.headless=true",
-        "--logger.enableRich=false",
-    ]
-    # No watcher: a file saved during the tests must not change the app under them.
-    options.append("--server.fileWatcherType=none")
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", *options], cwd=ROOT, stdout=out, stderr=out
-        )
-        try:
-            end = time.monotonic() + START_S
-            while not _healthy(url):
-                if process.poll() is not None or time.monotonic() > end:
-                    pytest.fail(f"the server did not start:\n{log.read_text()}")
-                time.sleep(0.1)
-            yield url
-        finally:
-            process.terminate()
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-    assert "Traceback" not in log.read_text(), log.read_text()
+    with served() as running:
+        yield running.url
+        log = running.log.read_text()
+    assert "Traceback" not in log, log
 
 
 @pytest.fixture(scope="session")

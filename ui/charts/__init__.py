@@ -1,7 +1,7 @@
 """`Result -> figure`, one module per page; no streamlit here."""
 
 from ui.charts.base import CONFIG, Figure
-from ui.charts.bits import PARTS_KEY, cache_formats_figure, formats_figure, parts_key
+from ui.charts.bits import cache_formats_figure, formats_figure, parts_key
 from ui.charts.compare import compare_key, map_figure, map_key, pinned_figures, speeds_figure
 from ui.charts.context import context_figure
 from ui.charts.experts import experts_ceiling_figure, experts_figure
@@ -24,7 +24,6 @@ __all__ = [
     "LIVE_CSS",
     "LOW",
     "MIDDLE",
-    "PARTS_KEY",
     "POOL_KEY",
     "SENTENCE",
     "TALL",

@@ -26,8 +26,6 @@ PARTS: tuple[tuple[str, tuple[str, ...], str, str | None], ...] = (
     ("norms, routers", ("norms", "router"), palette.RESERVE, None),
 )
 
-PARTS_KEY = tuple((fill, words) for words, _, fill, _ in PARTS)
-
 
 def parts_key(*results: Result | None) -> list[tuple[str, str]]:
     """Colours with their words, for the parts that any of the results has."""
