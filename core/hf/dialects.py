@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from core.hf.keys import COUNT_MAX, LAYERS_MAX, TOKENS_MAX, WIDTH_MAX, Keys
+from core.hf.keys import COUNT_MAX, LAYERS_MAX, TOKENS_MAX, Keys
 from core.hf.shape import Layer, Shape, Span, check_heads, max_context, routed, tied
 from core.hf.softmax import GPT2, Plan, softmax
 from core.hf.spans import LAYER_KINDS, by_kind
@@ -30,9 +30,7 @@ def falcon(k: Keys) -> Shape:
     else:
         n_kv = 1 if multi_query else n_q
         k.assume("number of KV heads", n_kv, f"multi_query is {str(multi_query).lower()}")
-    if not k.has("ffn_hidden_size") and 4 * d_model > WIDTH_MAX:
-        raise k.bad("hidden_size", f"at most {WIDTH_MAX // 4:,}", d_model)
-    d_ff = k.whole("feed-forward width", "ffn_hidden_size", default=4 * d_model)
+    d_ff = k.product(k.whole("feed-forward width", "ffn_hidden_size", default=4 * d_model), 4, "hidden_size")
     if not k.has("ffn_hidden_size"):
         k.assume("feed-forward width", f"{d_ff:,}", "ffn_hidden_size is absent: 4 × hidden size")
     norms_in_parallel = k.whole("norms of a layer", "num_ln_in_parallel_attn", default=2, low=1, high=2)
@@ -77,12 +75,11 @@ def mpt(k: Keys) -> Shape:
     learned = k.flag("learned positions", "learned_pos_emb", default=True) and not alibi and not rope
     limit = k.whole("context limit", "max_seq_len", high=CONTEXT_MAX)
     times = k.whole("feed-forward width over hidden size", "expansion_ratio", default=4, high=64)
-    if times * d_model > WIDTH_MAX:
-        raise k.bad("d_model", f"at most {WIDTH_MAX // times:,}", d_model)
+    d_ff = k.product(times * d_model, "expansion_ratio", "d_model")
     attention = SoftmaxAttention(
         n_q=n_q, n_kv=fixed or n_q, d_k=d_model // n_q, d_v=d_model // n_q, qkv_bias=bias, o_bias=bias
     )
-    ffn = DenseFfn(d_ff=times * d_model, n_matrices=2, bias=bias)
+    ffn = DenseFfn(d_ff=d_ff, n_matrices=2, bias=bias)
     return Shape(
         d_model=d_model,
         vocab=k.whole("vocabulary", "vocab_size"),

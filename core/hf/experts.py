@@ -82,7 +82,7 @@ def deepseek_ffn(k: Keys, d: Dims, *, correction: bool | None = None) -> list[Ff
     n_shared = k.whole("shared experts", "n_shared_experts", "num_shared_experts", default=0, low=0, high=1024)
     if correction is None:
         correction = k.text("router", "topk_method") == "noaux_tc"
-    shared = n_shared * found["d_expert"]
+    shared = k.product(n_shared * found["d_expert"], "n_shared_experts", "moe_intermediate_size")
     moe = MoeFfn(**found, d_shared=shared, router_bias="correction" if correction else "none")
     kinds = k.words("feed-forward kinds", "mlp_layer_types", {"dense": "", "sparse": ""}, d.layers)
     if kinds:
@@ -117,7 +117,8 @@ def ernie_moe(k: Keys, d: Dims) -> list[Ffn]:
     found = routed(
         k, experts=("moe_num_experts",), active=("moe_k", "num_experts_per_tok"), width=("moe_intermediate_size",)
     )
-    shared = k.whole("shared experts", "moe_num_shared_experts", default=0, low=0, high=1024) * found["d_expert"]
+    n_shared = k.whole("shared experts", "moe_num_shared_experts", default=0, low=0, high=1024)
+    shared = k.product(n_shared * found["d_expert"], "moe_num_shared_experts", "moe_intermediate_size")
     moe = MoeFfn(**found, d_shared=shared, router_bias="correction")
     first = k.whole("first sparse layer", "moe_layer_start_index", default=1, low=0, high=LAYERS_MAX)
     last = k.whole("last sparse layer", "moe_layer_end_index", default=-1, low=-1, high=LAYERS_MAX)

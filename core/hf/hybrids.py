@@ -125,12 +125,17 @@ def _rank(k: Keys, d_model: int, *names: str) -> int:
     return k.whole("rank of dt", *names)
 
 
+def _inner(k: Keys, d_model: int, expand: str) -> int:
+    hidden, _ = k.raw("hidden_size", "d_model")
+    return k.product(k.whole("inner width over hidden size", expand, high=64) * d_model, expand, hidden)
+
+
 def mamba(k: Keys) -> Shape:
     """Mamba: layers of a mixer alone."""
     d_model = k.whole("hidden size", "hidden_size", "d_model")
     inner = k.maybe("inner width", "intermediate_size", "d_inner")
     if inner is None:
-        inner = k.whole("inner width over hidden size", "expand", high=64) * d_model
+        inner = _inner(k, d_model, "expand")
     mixer = MambaMixer(
         d_inner=inner,
         d_state=k.whole("state of a channel", "state_size", "d_state"),
@@ -152,7 +157,7 @@ def _recurrent(k: Keys, d_model: int, layers: list[Layer], *, is_tied: bool) -> 
 def mamba2(k: Keys) -> Shape:
     """Mamba-2: layers of a mixer alone."""
     d_model = k.whole("hidden size", "hidden_size", "d_model")
-    inner = k.whole("inner width over hidden size", "expand", high=64) * d_model
+    inner = _inner(k, d_model, "expand")
     n_heads = k.whole("heads", "num_heads", high=COUNT_MAX)
     head_dim = k.whole("head dim", "head_dim")
     if n_heads * head_dim != inner:
@@ -175,7 +180,7 @@ def mamba2(k: Keys) -> Shape:
 
 def _mamba_heads(k: Keys, d_model: int) -> Mamba2Mixer:
     """Bamba's and Granite 4's Mamba-2 layers."""
-    inner = k.whole("inner width over hidden size", "mamba_expand", high=64) * d_model
+    inner = _inner(k, d_model, "mamba_expand")
     n_heads = k.whole("heads of Mamba layers", "mamba_n_heads", high=COUNT_MAX)
     _, width = k.raw("mamba_d_head")
     if width in ("auto", None):
@@ -223,7 +228,7 @@ def jamba(k: Keys) -> Shape:
     every = k.whole("period of attention layers", "attn_layer_period", high=LAYERS_MAX)
     offset = k.whole("first attention layer", "attn_layer_offset", low=0, high=LAYERS_MAX)
     mixer = MambaMixer(
-        d_inner=k.whole("inner width over hidden size", "mamba_expand", high=64) * shape.d_model,
+        d_inner=_inner(k, shape.d_model, "mamba_expand"),
         d_state=k.whole("state of a channel", "mamba_d_state"),
         conv_kernel=k.whole("convolution", "mamba_d_conv", high=1024),
         dt_rank=_rank(k, shape.d_model, "mamba_dt_rank"),
@@ -331,12 +336,13 @@ def lfm2(k: Keys) -> Shape:
     """LFM2: short convolutions with some layers of attention."""
 
     def ffn(keys: Keys, d: Dims) -> list[Ffn]:
-        width = keys.whole("feed-forward width", "intermediate_size", "block_ff_dim")
+        names = ("intermediate_size", "block_ff_dim")
+        key, width = keys.raw(*names)[0], keys.whole("feed-forward width", *names)
         if keys.flag("width adjusted", "block_auto_adjust_ff_dim", default=True):
             width = int(2 * width / 3)
             width = int(keys.number("width multiplier", "block_ffn_dim_multiplier", default=1.0, high=64) * width)
             step = keys.whole("width rounded up to", "block_multiple_of", default=256)
-            width = -(-width // step) * step
+            width = keys.product(-(-width // step) * step, "block_ffn_dim_multiplier", key)
             keys.assume("feed-forward width", f"{width:,}", "2/3 of the key, rounded up as block_multiple_of says")
         return [DenseFfn(d_ff=max(width, 1))] * d.layers
 

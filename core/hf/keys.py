@@ -135,6 +135,17 @@ class Keys:
         self.note(meaning, key, value)
         return value
 
+    def product(self, value: int, *of: str | int) -> int:
+        """`value`, the product of these keys and numbers; ConfigError by their names when no width is that large.
+
+        >>> Keys({}, Log()).product(2 * 4096, "expand", "hidden_size")
+        8192
+        """
+        if value > WIDTH_MAX:
+            made_of = " × ".join(str(part) if isinstance(part, int) else self.name(part) for part in of)
+            raise ConfigError(f"{made_of} must be at most {WIDTH_MAX:,}, got {value:,}.")
+        return value
+
     def maybe(self, meaning: str, *names: str, low: int = 1, high: int = WIDTH_MAX) -> int | None:
         """`whole`, or None when the key is absent."""
         return self.whole(meaning, *names, low=low, high=high) if self.has(*names) else None

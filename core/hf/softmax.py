@@ -126,9 +126,7 @@ def _head_dim(k: Keys, plan: Plan, d_model: int, n_q: int) -> int:
 
 def _d_ff(k: Keys, plan: Plan, d_model: int) -> int:
     if not k.has(*plan.d_ff) and plan.d_ff_times is not None:
-        wide = plan.d_ff_times * d_model
-        if wide > WIDTH_MAX:
-            raise k.bad(plan.hidden[0], f"at most {WIDTH_MAX // plan.d_ff_times:,}", d_model)
+        wide = k.product(plan.d_ff_times * d_model, plan.d_ff_times, plan.hidden[0])
         key = f"{k.name(plan.d_ff[0])} is absent" if plan.d_ff else "what this model type does"
         why = f"{key}: {plan.d_ff_times} × hidden size"
         k.assume("feed-forward width", f"{wide:,}", why)

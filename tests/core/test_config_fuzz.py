@@ -351,6 +351,9 @@ def test_any_mutated_config_gives_a_model_or_a_refusal(config):
 @given(mutated())
 @example(VALID["llama"] | {"num_key_value_heads": 3})
 @example({key: value for key, value in VALID["mpt"].items() if key != "model_type"})
+@example(VALID["jamba"] | {"hidden_size": 2**24})
+@example(VALID["falcon"] | {"hidden_size": 2**24})
+@example(VALID["deepseek_v3"] | {"moe_intermediate_size": 2**24, "n_shared_experts": 2})
 def test_a_refusal_names_a_key(config):
     try:
         read_hf_config(config)

@@ -14,7 +14,7 @@ from core.model import LinearAttention, ModelSpec, SoftmaxAttention
 from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, Scenario
 
 # The same examples each run, so that a red build means a changed program.
-LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+LAW = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 
 ROUNDING = 1e-9  # of floats, and of bytes rounded up
 

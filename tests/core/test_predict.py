@@ -15,7 +15,7 @@ from tests.strategies import scenarios
 
 
 @given(scenarios(), st.sampled_from(PREDICTIONS))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_exactly_one_claim_holds(scenario: Scenario, prediction: Prediction[Any]) -> None:
     asked = ask(prediction, View(scenario))  # raises when none or several hold
     if asked is None:

@@ -388,7 +388,7 @@ def test_a_name_that_quotes_do_not_tame_is_replaced(hf_id: str) -> None:
 
 
 @given(st.text(min_size=1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_name_ever_breaks_out(hf_id: str) -> None:
     try:
         scenario = named(hf_id)

@@ -83,29 +83,35 @@ def test_the_front_is_drawn_and_named() -> None:
     assert "yours: 9 × H100 SXM5" in said
 
 
-@pytest.mark.parametrize(("width", "height"), [(250, 330), (760, 200), (1150, 330)])
-def test_labels_do_not_lie_on_each_other(width: float, height: float) -> None:
+def boxes(layout: dict, width: float, height: float) -> list[tuple[float, float, float]]:
+    """Left, right and middle of the labels in a picture of that size."""
+    x_range, y_range = layout["xaxis"]["range"], layout["yaxis"]["range"]
+    found = []
+    for note in layout["annotations"]:
+        if note.get("showarrow"):
+            x = (note["x"] - x_range[0]) / (x_range[1] - x_range[0]) * width + note["ax"]
+            up = (note["y"] - y_range[0]) / (y_range[1] - y_range[0]) * height - note["ay"]
+            wide = 7.4 * (len(note["text"]) - 7)
+            left = x - wide if note["xanchor"] == "right" else x
+            found.append((left, left + wide, up))
+    return found
+
+
+def test_labels_do_not_lie_on_each_other() -> None:
     """On a phone, on a projector and on the page."""
     for model in models():
         found = compare(Scenario(model=model, context=128), Choice(at_most=None))
         if not found.curves:
             continue
         layout = charts.speeds_figure(found)["layout"]
-        x_range, y_range = layout["xaxis"]["range"], layout["yaxis"]["range"]
-        boxes = []
-        for note in layout["annotations"]:
-            if note.get("showarrow"):
-                x = (note["x"] - x_range[0]) / (x_range[1] - x_range[0]) * width + note["ax"]
-                up = (note["y"] - y_range[0]) / (y_range[1] - y_range[0]) * height - note["ay"]
-                wide = 7.4 * (len(note["text"]) - 7)
-                left = x - wide if note["xanchor"] == "right" else x
-                boxes.append((left, left + wide, up))
-        assert 1 <= len(boxes) <= 4
-        for i, (left, right, up) in enumerate(boxes):
-            assert left >= -21
-            assert right <= width + 34
-            for other_left, other_right, other_up in boxes[:i]:
-                assert left >= other_right or right <= other_left or abs(up - other_up) >= 15
+        for width, height in [(250, 330), (760, 200), (1150, 330)]:
+            labels = boxes(layout, width, height)
+            assert 1 <= len(labels) <= 4
+            for i, (left, right, up) in enumerate(labels):
+                assert left >= -21
+                assert right <= width + 34
+                for other_left, other_right, other_up in labels[:i]:
+                    assert left >= other_right or right <= other_left or abs(up - other_up) >= 15
 
 
 def test_each_maker_has_its_own_shape_and_colour() -> None:

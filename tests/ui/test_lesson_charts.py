@@ -60,7 +60,7 @@ def numbers(value: object) -> Iterator[float]:
 
 
 @given(scenarios())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_scenario_draws(scenario: Scenario) -> None:
     for figure in all_figures(scenario):
         go.Figure(figure["data"], figure["layout"])  # raises on what Plotly does not know

@@ -112,7 +112,7 @@ def test_every_drawn_number_is_the_formulas(scenario: Scenario, unit) -> None:
 
 
 @given(scenarios())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_scenario_draws(scenario: Scenario) -> None:
     for quantity in quantities(scenario):
         found = reel(scenario, quantity)

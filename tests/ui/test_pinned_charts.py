@@ -95,7 +95,7 @@ def numbers(value: object) -> Iterator[float]:
 
 
 @given(scenarios(), scenarios())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_two_scenarios_draw(now: Scenario, pin: Scenario) -> None:
     for figure in (*curves(now, pin), *bars(now, pin)):
         go.Figure(figure["data"], figure["layout"])  # raises on what Plotly does not know
