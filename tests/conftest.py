@@ -3,6 +3,7 @@
 Its own `--dist loadgroup` (xdist 3.8) names groups in a way that pytest 9.2 ignores: two browsers starve each other.
 """
 
+import gc
 from typing import Any
 
 import pytest
@@ -24,3 +25,9 @@ class Together(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
     """In place of the scheduler that `--dist` names."""
     return Together(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what is imported and collected: it stays anyway."""
+    gc.collect()
+    gc.freeze()
