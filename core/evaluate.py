@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from core import decode, prefill, roofline
@@ -122,14 +122,18 @@ class Prefill:
         return "compute" if self.compute_s > self.memory_s else "memory"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """Everything the formulas say of one scenario."""
 
     scenario: Scenario
     memory: Memory
     decode: Decode
-    prefill: Prefill
+
+    @cached_property
+    def prefill(self) -> Prefill:
+        """The prompt pass, worked out when it is asked for: sweeps read the other two."""
+        return _prefill(self.scenario, costs(self.scenario))
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +350,7 @@ def evaluate(scenario: Scenario) -> Result:
     (16060522496, 34359738368, 2126.1)
     """
     cost = costs(scenario)
-    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost, scenario.batch), _prefill(scenario, cost))
+    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost, scenario.batch))
 
 
 def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
