@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -117,13 +118,13 @@ def table(found: Comparison) -> None:
     header, rows = comparison_rows(found)
     import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
 
-    frame = pandas.DataFrame(rows, columns=list(header))
-    config = {
-        name: st.column_config.NumberColumn(format=_format(frame[name].dropna()))
-        for name in frame.select_dtypes("number").columns
-    }
-    config[header[0]] = st.column_config.TextColumn(pinned=True)
-    st.dataframe(frame, hide_index=True, key="grid_compare", column_config=config, placeholder="")
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(header)}
+    config: dict[str, Any] = {header[0]: st.column_config.TextColumn(pinned=True)}
+    for name, cells in columns.items():
+        numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+        if numbers:
+            config[name] = st.column_config.NumberColumn(format=_format(numbers))
+    st.dataframe(pandas.DataFrame(columns), hide_index=True, key="grid_compare", column_config=config, placeholder="")
     blocks.csv_of(partial(comparison_rows, found, exact=True), name="compare")
 
 
