@@ -156,8 +156,9 @@ class Row:
     @property
     def model_name(self) -> str:
         """The model, and its KV heads where they are a what-if."""
-        heads = self.model.released_kv_heads
-        return f"{self.model.name} ({plural(heads[0], 'KV head')})" if self.model.is_hypothetical else self.model.name
+        if not self.model.is_hypothetical:
+            return self.model.name
+        return f"{self.model.name} ({plural(self.model.released_kv_heads[0], 'KV head')})"
 
     @property
     def gpu_name(self) -> str:

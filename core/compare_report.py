@@ -227,8 +227,8 @@ def placeholders(gpu: GpuSpec) -> tuple[str, str]:
     return price, power
 
 
-def _short(value: float | None, digits: int = 4) -> float | None:
-    return None if value is None else float(f"{value:.{digits}g}")
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def comparison_rows(found: Comparison, *, exact: bool = False) -> Rowset:

@@ -276,8 +276,9 @@ def map_figure(found: Comparison) -> Figure:
     level = [[_level(n) for n in line] for line in counts]
     last = len(_STEPS)
     scale = [[edge / last, color] for i, (_, _, color) in enumerate(_STEPS) for edge in (i, i + 1)]
-    names = {row.gpu: charted(row.gpu_name.removeprefix(f"{row.gpu.vendor} ")) for row in found.rows}
-    models = {row.model: charted(row.model_name) for row in found.rows}
+    by_gpu, by_model = {row.gpu: row for row in found.rows}, {row.model: row for row in found.rows}
+    names = {gpu: charted(row.gpu_name.removeprefix(f"{gpu.vendor} ")) for gpu, row in by_gpu.items()}
+    models = {model: charted(row.model_name) for model, row in by_model.items()}
     return {
         "data": [
             {
