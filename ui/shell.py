@@ -356,14 +356,20 @@ def _bar(view: View, slug: str) -> None:
         if st.button("Share", key="bar_share", shortcut=keys.of("share"), on_click=touch, icon=icon("qr_code_2")):
             share.dialog(view)
         keys.panel()
-        with st.popover("Pages", key="pages"), st.container(key="page_list"):
-            for column, groups in zip(st.columns([19, 17]), lessons.MENU, strict=True):
-                with column:
-                    for group in groups:
-                        st.caption(f"**{group}**")
-                        for other in lessons.PAGES:  # Streamlit marks the one that is open
-                            if other.group == group:
-                                st.page_link(other.file, label=other.question, query_params=query)
+        box = st.popover("Pages", key="pages", on_change="rerun")
+    if box.open:  # a quarter of what a lesson sends, so only for those who look
+        with box, st.container(key="page_list"):
+            _page_list(query)
+
+
+def _page_list(query: dict[str, str]) -> None:
+    for column, groups in zip(st.columns([19, 17]), lessons.MENU, strict=True):
+        with column:
+            for group in groups:
+                st.caption(f"**{group}**")
+                for other in lessons.PAGES:  # Streamlit marks the one that is open
+                    if other.group == group:
+                        st.page_link(other.file, label=other.question, query_params=query)
 
 
 def _turn_lecture() -> None:
