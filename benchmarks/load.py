@@ -44,7 +44,7 @@ TURN_EVERY = 8
 PERIOD_S = sum(THINK_S) / 2
 
 LIMIT_S = 0.25  # what still feels like an answer to one's own hand
-FIRST_N, GROWTH, STUDENTS_S, MOST_N = 20, 1.25, 12.0, 400
+FIRST_N, GROWTH, STUDENTS_S, MOST_N = 6, 1.3, 20.0, 400
 GOAL_SHARE, GROSS_SHARE = 0.8, 0.4
 GC = {"on": "--runner.postScriptGC=true", "off": "--runner.postScriptGC=false"}
 FLOOR = "benchmarks.floor_server"
