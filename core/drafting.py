@@ -121,12 +121,12 @@ def verify_step(scenario: Scenario, draft_length: int) -> DecodeStep:
 
 
 # A chart over draft lengths asks for few loads many times.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _evaluated(scenario: Scenario) -> Result:
     return evaluate(scenario)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _drafting(scenario: Scenario, draft: ModelSpec) -> Scenario:
     return scenario.replace(model=draft, kv_heads=None)
 

@@ -405,7 +405,7 @@ def step_times_s(scenario: Scenario) -> Callable[[int], tuple[float, float]]:
     return at
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def request(scenario: Scenario, n_output: int) -> Request:
     """A request of `scenario.context` prompt tokens and `n_output` output tokens, all users in step.
 
@@ -457,7 +457,7 @@ def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
     return [_decode(scenario, cost, batch) for batch in batches]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def limits(scenario: Scenario) -> Limits:
     """Asymptote and crossovers of a scenario (bound reading: the least experts). Formula 10.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>$~:&-])")
 # What Streamlit turns into links, emoji, icons and arrows after it has resolved the escapes: split by a word joiner.
@@ -14,6 +15,7 @@ _JOINER = "\u2060"
 _NUMBERED = re.compile(r"^(\d+)\.")  # at the start of a line, the first item of a list
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     r"""Escaped for Markdown.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from core.measured import By, Kind, Point, cache_term, grouped, points, spread
@@ -39,8 +40,9 @@ def reality_key(found: Sequence[Point]) -> list[tuple[str, str]]:
     return [(color, f"{glyph} {name}") for name, _, glyph, color in _ENGINES if name in there]
 
 
-def _text(lines: Sequence[str]) -> str:
-    return "<br>".join(charted(part) for line in lines for part in broken(line))
+@lru_cache(maxsize=2048)  # every measurement is in two pictures, and stays what it is
+def _text(point: Point) -> str:
+    return "<br>".join(charted(part) for line in hover(point) for part in broken(line))
 
 
 def _marks(found: Sequence[Point], x: Sequence[float], y: Sequence[float], size: int) -> list[dict[str, Any]]:
@@ -57,7 +59,7 @@ def _marks(found: Sequence[Point], x: Sequence[float], y: Sequence[float], size:
                 "name": name,
                 "x": [x[i] for i in places],
                 "y": [y[i] for i in places],
-                "text": [_text(hover(found[i])) for i in places],
+                "text": [_text(found[i]) for i in places],
                 "hovertemplate": "%{text}<extra></extra>",
                 "marker": {
                     "symbol": [f"{symbol}-open" if hollow else symbol for hollow in open_],
@@ -81,7 +83,7 @@ def _own(own: Sequence[Point], x: Sequence[float], y: Sequence[float]) -> list[d
             "name": "yours",
             "x": list(x),
             "y": list(y),
-            "text": [_text(hover(p)) for p in own],
+            "text": [_text(p) for p in own],
             "hovertemplate": "%{text}<extra></extra>",
             "marker": {
                 "symbol": "star-diamond",
