@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from core.catalog import gpus, models
 from core.derivation import COMPONENT_WORDS
@@ -102,6 +103,7 @@ def numbers_table(result: Result, unit: Unit, *, exact: bool = False) -> tuple[t
     return ("figure", "value"), rows
 
 
+@lru_cache(maxsize=1)
 def model_rows() -> Rowset:
     """Every model of the catalog with its counts, cache and source.
 
@@ -154,6 +156,7 @@ def model_rows() -> Rowset:
     return header, rows
 
 
+@lru_cache(maxsize=1)
 def gpu_rows() -> Rowset:
     """Every device of the catalog with its figures and sources.
 
