@@ -244,7 +244,13 @@ def _cache_terms(scenario: Scenario, *, read: bool, one_token: bool = False) -> 
     return terms
 
 
-def _cache(result: Result, unit: units.Unit) -> Derivation:
+def cache_derivation(result: Result, unit: units.Unit = "GB") -> Derivation:
+    """The cache of all users.
+
+    >>> from core.evaluate import evaluate
+    >>> cache_derivation(evaluate(Scenario(batch=32))).numbers
+    '32 × 32 × 2 × 8 × 128 × 8,192 × 2 B = 34,359,738,368 B = 34.4 GB'
+    """
     s = result.scenario
     users = _count("B", "users", s.batch)
     one = total(_cache_terms(s, read=False))
@@ -307,7 +313,7 @@ def memory_derivations(result: Result, unit: units.Unit = "GB") -> list[Derivati
     cache = _bytes("KV", "KV cache", m.kv_bytes)
     reserve = _bytes("R", "reserve", m.reserve_bytes)
     capacity = _bytes("M", "capacity", m.capacity_bytes)
-    found = [_weights(result, unit), _cache(result, unit)]
+    found = [_weights(result, unit), cache_derivation(result, unit)]
     share = f"{s.reserve * 100:.6g} %"
     if s.n_gpus > 1:
         found.append(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
-from core.derivation import Derivation, Expression, Quantity, memory_derivations, product, total
+from core.derivation import Expression, Quantity, cache_derivation, product, total
 from core.evaluate import all_experts_step, costs, evaluate, peak_flops_per_s
 from core.kv_cache import tokens_kept
 from core.model import LatentAttention, LayerGroup, ModelSpec, MoeFfn, SoftmaxAttention
@@ -98,14 +99,10 @@ def _times(factor: float) -> str:
 # ---------------------------------------------------------------- the figures
 
 
-def _cache_sum(found: Sequence[Derivation]) -> str:
-    (cache,) = (d for d in found if d.key == "kv_cache")
-    return cache.expression.render("numbers")
-
-
+@lru_cache(maxsize=64)  # several mistakes share what is right
 def _cache(scenario: Scenario) -> Figure:
     result = evaluate(scenario)
-    return Figure(result.memory.kv_bytes, _cache_sum(memory_derivations(result)))
+    return Figure(result.memory.kv_bytes, cache_derivation(result).expression.render("numbers"))
 
 
 def _taken_for(scenario: Scenario, swap: Callable[[LayerGroup], LayerGroup]) -> Judged:

@@ -10,7 +10,7 @@ from core.paging import Served, request_lengths, serve_paged, serve_reserved
 from core.units import Unit, integer
 from core.view import View
 
-MOST_REQUESTS = 5000
+FIRST_REQUESTS, MOST_REQUESTS = 400, 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,19 @@ def pool(view: View) -> Pool | None:
     if room <= 0 or not per_token:
         return None
     pool_tokens = int(room // per_token)
-    lengths = request_lengths(
-        n=MOST_REQUESTS,
-        mean=max(1.0, s.context * view.mean / 100),
-        spread=view.spread / 100,
-        longest=s.context,
-        seed=view.seed,
-    )
-    reserved = serve_reserved(lengths, pool_tokens=pool_tokens, longest=s.context)
-    paged = serve_paged(lengths, pool_tokens=pool_tokens, block=view.block)
+    # Most pools are full after a few hundred requests; the first n are the same however many are drawn.
+    for n in (FIRST_REQUESTS, MOST_REQUESTS):
+        lengths = request_lengths(
+            n=n,
+            mean=max(1.0, s.context * view.mean / 100),
+            spread=view.spread / 100,
+            longest=s.context,
+            seed=view.seed,
+        )
+        reserved = serve_reserved(lengths, pool_tokens=pool_tokens, longest=s.context)
+        paged = serve_paged(lengths, pool_tokens=pool_tokens, block=view.block)
+        if reserved.n_served < n and paged.n_served < n:
+            break
     if not reserved.n_served or not paged.n_served:
         return None
     return Pool(

@@ -530,6 +530,9 @@ def _phases(sheet: _Sheet) -> Question:
 # ---------------------------------------------------------------- what if
 
 
+_Ask = Callable[[], Question]  # only the one that is asked is worked out
+
+
 def _changed(sheet: _Sheet, text: str, *, key: str, users: bool = True, **changes: object) -> Question:
     """The cache of everybody under another assumption, and who then fits."""
     after = evaluate(sheet.scenario.replace(**changes))
@@ -547,23 +550,23 @@ def _single_kv_heads(scenario: Scenario) -> int | None:
     return released[0] if len(released) == 1 else None
 
 
-def _every_head(sheet: _Sheet) -> Question | None:
+def _every_head(sheet: _Sheet) -> _Ask | None:
     s = sheet.scenario
     heads, options = _single_kv_heads(s), s.released_model.kv_head_options
     softmax = s.model_spec.softmax
     if heads is None or softmax is None or heads == softmax.n_q or softmax.n_q not in options or _repeats(s, heads):
         return None
     text = f"each of the {integer(softmax.n_q)} query heads had a KV head of its own, as before grouping"
-    return _changed(sheet, text, key="every_head", users=False, kv_heads=softmax.n_q)
+    return partial(_changed, sheet, text, key="every_head", users=False, kv_heads=softmax.n_q)
 
 
-def _half_heads(sheet: _Sheet) -> Question | None:
+def _half_heads(sheet: _Sheet) -> _Ask | None:
     s = sheet.scenario
     heads = _single_kv_heads(s)
     if heads is None or heads % 2 or heads // 2 not in s.released_model.kv_head_options or _repeats(s, heads // 2):
         return None
     text = f"there were half as many KV heads, {integer(heads // 2)}"
-    return _changed(sheet, text, key="half_heads", users=False, kv_heads=heads // 2)
+    return partial(_changed, sheet, text, key="half_heads", users=False, kv_heads=heads // 2)
 
 
 def _repeats(scenario: Scenario, heads: int) -> bool:
@@ -571,12 +574,13 @@ def _repeats(scenario: Scenario, heads: int) -> bool:
     return scenario.split == "tensor" and scenario.n_gpus > heads
 
 
-def _no_latent(sheet: _Sheet) -> Question | None:
+def _no_latent(sheet: _Sheet) -> _Ask | None:
     found = [g.attention for g in sheet.scenario.model_spec.groups if isinstance(g.attention, LatentAttention)]
     shapes = {(a.n_q, a.kv_lora_rank, a.d_nope, a.d_rope, a.d_v) for a in found}
-    if len(shapes) != 1:
-        return None
-    a = found[0]
+    return partial(_each_head_apart, found[0]) if len(shapes) == 1 else None
+
+
+def _each_head_apart(a: LatentAttention) -> Question:
     wide, latent = a.n_q * (a.d_nope + a.d_rope + a.d_v), a.latent_values_per_token
     line = f"{integer(a.n_q)} × ({a.d_nope + a.d_rope} + {a.d_v}) / {integer(latent)} = {significant(wide / latent, 4)}"
     return Question(
@@ -588,12 +592,17 @@ def _no_latent(sheet: _Sheet) -> Question | None:
     )
 
 
-def _no_windows(sheet: _Sheet) -> Question | None:
+def _no_windows(sheet: _Sheet) -> _Ask | None:
     s = sheet.scenario
     curve, softmax = costs(s).stored, s.model_spec.softmax
     if softmax is None or not (curve.constant or any(span < s.context for span, _ in curve.spans)):
         return None
-    full = unwindowed_cache(s)
+    return partial(_every_token_kept, sheet, softmax)
+
+
+def _every_token_kept(sheet: _Sheet, softmax: SoftmaxAttention) -> Question:
+    s = sheet.scenario
+    curve, full = costs(s).stored, unwindowed_cache(s)
     value = full.bytes(s.context, s.batch)
     kinds = _cache_kinds(s)
     place = next(i for i, kind in enumerate(kinds) if kind.values == softmax.values_per_token)
@@ -608,11 +617,13 @@ def _no_windows(sheet: _Sheet) -> Question | None:
     )
 
 
-def _four_bits(sheet: _Sheet) -> Question | None:
+def _four_bits(sheet: _Sheet) -> _Ask | None:
+    fmt = sheet.scenario.weight_format_spec
+    return partial(_linear_layers_narrow, sheet) if fmt.scheme == "plain" and fmt.linear_bits == BF16_BITS else None
+
+
+def _linear_layers_narrow(sheet: _Sheet) -> Question:
     s = sheet.scenario
-    fmt = s.weight_format_spec
-    if fmt.scheme != "plain" or fmt.linear_bits != BF16_BITS:
-        return None
     after = evaluate(s.replace(weight_format="int4"))
     m, n = after.memory, s.model_spec.n_params
     bits = trimmed(8 * m.weights_bytes / n, 5)
@@ -632,26 +643,27 @@ def _four_bits(sheet: _Sheet) -> Question | None:
     )
 
 
-def _double_context(sheet: _Sheet) -> Question | None:
+def _double_context(sheet: _Sheet) -> _Ask | None:
     s = sheet.scenario
     if 2 * s.context > CONTEXT_MAX or not _cache_kinds(s):
         return None
-    return _changed(
-        sheet, f"each context were {integer(2 * s.context)} tokens", key="double_context", context=2 * s.context
-    )
+    text = f"each context were {integer(2 * s.context)} tokens"
+    return partial(_changed, sheet, text, key="double_context", context=2 * s.context)
 
 
-def _fp8_cache(sheet: _Sheet) -> Question | None:
+def _fp8_cache(sheet: _Sheet) -> _Ask | None:
     s = sheet.scenario
     if s.cache_format != "bf16" or not _cache_kinds(s):
         return None
-    return _changed(sheet, "the cache were kept in 8 bits a value", key="fp8_cache", cache_format="fp8")
+    return partial(_changed, sheet, "the cache were kept in 8 bits a value", key="fp8_cache", cache_format="fp8")
 
 
-def _double_users(sheet: _Sheet) -> Question | None:
+def _double_users(sheet: _Sheet) -> _Ask | None:
+    return partial(_with_users_doubled, sheet) if 2 * sheet.scenario.batch <= BATCH_MAX else None
+
+
+def _with_users_doubled(sheet: _Sheet) -> Question:
     s = sheet.scenario
-    if 2 * s.batch > BATCH_MAX:
-        return None
     after = evaluate(s.replace(batch=2 * s.batch))
     sums = _answers(speed_derivations(after, sheet.unit))
     d = after.decode
@@ -668,7 +680,7 @@ def _double_users(sheet: _Sheet) -> Question | None:
 
 
 # What is special about the model first, so that the first sheet asks it.
-WHAT_IFS: tuple[Callable[[_Sheet], Question | None], ...] = (
+WHAT_IFS: tuple[Callable[[_Sheet], _Ask | None], ...] = (
     _no_latent,
     _no_windows,
     _every_head,
@@ -681,8 +693,8 @@ WHAT_IFS: tuple[Callable[[_Sheet], Question | None], ...] = (
 
 
 def _what_if(sheet: _Sheet, seed: int) -> Question | None:
-    found = [question for ask in WHAT_IFS if (question := ask(sheet)) is not None]
-    return found[(seed - 1) % len(found)] if found else None
+    found = [ask for what_if in WHAT_IFS if (ask := what_if(sheet)) is not None]
+    return found[(seed - 1) % len(found)]() if found else None
 
 
 def worksheet(scenario: Scenario, seed: int = 1, unit: Unit = "GB") -> Worksheet:
