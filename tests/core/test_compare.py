@@ -77,7 +77,7 @@ def assert_is_evaluate(row: Row, asked: Scenario) -> None:
 
 
 @given(scenarios(), MODELS, GPUS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_every_cell_is_evaluate(scenario: Scenario, model: str, gpu: str) -> None:
     row, asked = cell(scenario, model, gpu)
     assert (row.model.slug, row.gpu.slug) == (model, gpu)
@@ -124,7 +124,7 @@ def test_more_gpus_stop_helping_where_each_holds_the_whole_cache() -> None:
 
 
 @given(scenarios(), MODELS, GPUS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_some_number_of_gpus_is_enough_exactly_if_the_most_is(scenario: Scenario, model: str, gpu: str) -> None:
     """Per GPU, weights and cache only shrink with more GPUs: what fits on some fits on more."""
     row, asked = cell(scenario, model, gpu)

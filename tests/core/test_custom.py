@@ -301,7 +301,7 @@ def test_a_link_cut_short_is_refused():
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_one_wrong_character_is_refused_or_makes_another_model(data):
     packed = pack(MODEL) or ""
     at = data.draw(st.integers(0, len(packed) - 1))
@@ -322,7 +322,7 @@ JUNK = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_one_wrong_value_is_refused_or_makes_another_model(data):
     record: Any = _lean(MODEL)
     place = record

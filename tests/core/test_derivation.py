@@ -50,7 +50,7 @@ def all_derivations(scenario: Scenario) -> list[Derivation]:
 
 
 @given(scenarios())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_exact_values_multiply_out(scenario: Scenario) -> None:
     for d in all_derivations(scenario):
         # Whole bytes are rounded up (components of a mixed format one by one): a handful of bytes at most.

@@ -216,7 +216,7 @@ KNOWN = {
 
 
 @given(scenarios())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_flags_hold_for_every_scenario(scenario: Scenario) -> None:
     model, found, differs = flags(scenario)
     assert model == (scenario.released_model.hf_id or ANY_MODEL)

@@ -120,7 +120,7 @@ def test_sentences(fields: dict[str, object], sentence: str) -> None:
 
 
 @given(scenarios())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_headline_agrees_with_the_result(scenario: Scenario) -> None:
     result = evaluate(scenario)
     v = verdict(result, "GiB")
