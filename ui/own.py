@@ -285,7 +285,7 @@ def gpu_form(view: View) -> None:
                     on_change=shell.touch,
                 )
     with st.container(horizontal=True):
-        st.button("Use this GPU", key="own_gpu_use", on_click=_use_gpu, type="primary", icon=":material/check:")
+        st.button("Use this GPU", key="own_gpu_use", on_click=_use_gpu, icon=":material/check:")
         st.button(
             "Copy the figures of the present GPU",
             key="own_gpu_copy",

@@ -163,7 +163,7 @@ def add_own(view: View) -> None:
                 help="The mean length during the run: prompt plus half of the output.",
             )
         with columns[5]:
-            st.form_submit_button("Add it", key="own_add", on_click=_add, args=(view,), type="primary")
+            st.form_submit_button("Add it", key="own_add", on_click=_add, args=(view,))
     fault: str | None = st.session_state.get(_FAULT)
     if fault:
         st.warning(plain(fault), icon=":material/error:")

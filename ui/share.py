@@ -35,8 +35,9 @@ _STYLE = """<style>
 
 def link(view: View, page_url: str | None = None) -> str:
     """The address of a view on the page it is seen on; without its host where that is not known (in a test)."""
-    base = page_url if page_url is not None else (st.context.url or "")
-    return f"{base}?{urlencode(view.to_query())}"
+    base = urlsplit(page_url if page_url is not None else (st.context.url or ""))
+    # Streamlit says its root without a slash, the browser with one.
+    return base._replace(path=base.path or "/", query=urlencode(view.to_query())).geturl()
 
 
 def qr_svg(text: str) -> str:

@@ -108,6 +108,8 @@ html { font-size: 24px; }
 .st-key-page_list a * { font-size: .64rem; line-height: 1.2; }
 .modebar-container { display: none; }
 }
+/* A title that a font draws a hair wider would break, and push the last line off the screen. */
+@media (min-width: 1240px) { .stMainBlockContainer h1 { white-space: nowrap; } }
 </style>
 """
 

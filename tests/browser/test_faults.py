@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 from benchmarks.server import free_port, served
 from core.scenario import Scenario
 from core.view import View
-from tests.browser.test_walk import Explorer
+from tests.browser.explorer import Explorer
 
 pytestmark = pytest.mark.browser
 

@@ -1,4 +1,4 @@
-"""What an instructor hands out: the plan's ten links and the story's ten steps, opened cold, and what is printed."""
+"""What an instructor hands out: the plan's ten links, opened cold, and what is printed."""
 
 import io
 import re
@@ -7,13 +7,13 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from pypdf import PdfReader
 
 from core.evaluate import evaluate
 from core.lecture import PLAN, Step, links
 from core.pool import pool
-from core.presets import DRAFT_CROWD, STORY, StoryPreset
+from core.presets import DRAFT_CROWD
 from core.scenario import Scenario
 from core.units import integer
 from core.variants import kv_variants
@@ -21,7 +21,7 @@ from core.verdict import bits_summary, experts_summary, heads_summaries, phases_
 from core.view import View
 from core.worksheet import worksheet
 from tests.browser.conftest import Screenshot
-from tests.browser.test_walk import UNUSUAL, Explorer
+from tests.browser.explorer import UNUSUAL, Explorer
 
 pytestmark = pytest.mark.browser
 
@@ -40,20 +40,6 @@ SAID: dict[str, Callable[[View], str]] = {
 ON_SCREEN = ("More assumptions", "Download", "Users (batch)", "Context length", "Lecture view", "Pages")
 
 
-@pytest.fixture
-def tab(page: Page, server: str) -> Explorer:
-    return Explorer(page, server)
-
-
-def text(tab: Explorer) -> str:
-    return " ".join(tab.page.get_by_test_id("stMain").inner_text().replace("\u2060", "").split())
-
-
-def assert_no_complaint(tab: Explorer) -> None:
-    expect(tab.page.get_by_test_id("stAlert")).to_have_count(0)
-    expect(tab.page.get_by_test_id("stException")).to_have_count(0)
-
-
 def assert_sliders(tab: Explorer, scenario: Scenario) -> None:
     shown = {"Users": scenario.batch, "Context length": scenario.context, "Prompt length": scenario.context}
     for label, number in shown.items():
@@ -63,55 +49,39 @@ def assert_sliders(tab: Explorer, scenario: Scenario) -> None:
         expect(menu).to_have_value(scenario.released_model.name)
 
 
-@pytest.mark.parametrize("step", STORY, ids=lambda step: step.slug)
-def test_every_step_of_the_story_opens_cold(tab: Explorer, step: StoryPreset) -> None:
-    tab.open(View(step.scenario))
-    assert tab.query == View(step.scenario).to_query()
-    assert_no_complaint(tab)
-    assert tab.slider("Users").count() == tab.slider("Context length").count() == 1
-    assert_sliders(tab, step.scenario)
-    heads = step.scenario.kv_heads
-    if heads:
-        expect(tab.slider("KV heads")).to_have_attribute("aria-valuetext", str(heads))
-    expect(tab.page.get_by_role("combobox", name="GPU", exact=True)).to_have_value(step.scenario.gpu_spec.label)
-    expect(tab.page.get_by_role("spinbutton", name="GPUs", exact=True)).to_have_value(str(step.scenario.n_gpus))
-    expect(tab.page.locator(".verdict strong")).to_have_text(verdict(evaluate(step.scenario)).headline)
-    assert step.line() in text(tab)
-
-
 @pytest.mark.parametrize("step", PLAN, ids=lambda step: step.page)
 def test_every_link_of_the_plan_opens_cold(tab: Explorer, screenshot: Screenshot, step: Step) -> None:
     number = PLAN.index(step)
     tab.page.goto(links(tab.server)[number])
-    tab.settle(None)
+    tab.settle()
     screenshot(tab.page, f"plan-{number + 1}-{step.page}")
     assert tab.query == step.query()
-    assert_no_complaint(tab)
+    tab.assert_no_complaint()
     assert tab.page.locator("input[type=range]").count() >= 1 or step.page == "fewer-bits"
     assert_sliders(tab, step.view.scenario)
-    assert SAID[step.page](step.view) in text(tab)
+    assert SAID[step.page](step.view) in tab.text
 
 
 def test_the_last_step_s_key_opens_the_crowd(tab: Explorer, screenshot: Screenshot) -> None:
     tab.page.goto(links(tab.server)[-1])
-    tab.settle(None)
+    tab.settle()
     (key,) = re.findall(r"press (\d)", PLAN[-1].show)
     tab.page.keyboard.press(key)
     tab.wait_for(batch=str(DRAFT_CROWD.scenario.batch), context=str(DRAFT_CROWD.scenario.context))
-    tab.settle(None)
+    tab.settle()
     screenshot(tab.page, "plan-10-crowd")
-    assert "× 0.803" in text(tab)
-    assert "It does not pay" in text(tab)
+    assert "× 0.803" in tab.text
+    assert "It does not pay" in tab.text
 
 
 def test_the_instructor_s_page_has_these_links(tab: Explorer, screenshot: Screenshot) -> None:
-    tab.open(UNUSUAL, path="instructor")
+    tab.open(UNUSUAL, "instructor")
     screenshot(tab.page, "instructor")
     there = [link.get_attribute("href") or "" for link in tab.page.locator("[data-testid=stPageLink] a").all()]
     asked = [(urlsplit(link).path.strip("/"), dict(parse_qsl(urlsplit(link).query))) for link in there]
     for step in PLAN:
         assert (step.path(), step.query(UNUSUAL.unit)) in asked
-    assert_no_complaint(tab)
+    tab.assert_no_complaint()
     tab.page.locator("summary").filter(has_text="addresses").click()
     code = tab.page.get_by_test_id("stCode").first
     expect(code).to_be_visible()
@@ -137,7 +107,7 @@ def test_the_sheet_prints_without_controls_and_answers(tab: Explorer, scheme: st
     tab.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     view = View(Scenario(batch=32))
     sheet = worksheet(view.scenario)
-    tab.open(view, path="worksheet")
+    tab.open(view, "worksheet")
     pages = printed(tab)
     whole = " ".join(pages)
     assert 1 <= len(pages) <= 2
@@ -167,7 +137,7 @@ def test_the_sheet_prints_without_controls_and_answers(tab: Explorer, scheme: st
 )
 def test_the_key_prints_on_pages_of_its_own(tab: Explorer, screenshot: Screenshot, view: View) -> None:
     sheet = worksheet(view.scenario, view.seed, view.unit)
-    tab.open(view, path="worksheet")
+    tab.open(view, "worksheet")
     screenshot(tab.page, "worksheet")
     tab.assert_no_sideways_scrolling()
     pages = printed(tab)
@@ -181,7 +151,7 @@ def test_the_key_prints_on_pages_of_its_own(tab: Explorer, screenshot: Screensho
 
 
 def test_the_sheet_as_a_file(tab: Explorer) -> None:
-    tab.open(View(Scenario(batch=32)), path="worksheet")
+    tab.open(View(Scenario(batch=32)), "worksheet")
     with tab.page.expect_download() as waiting:
         tab.page.get_by_role("button", name="Download as HTML").click()
     assert waiting.value.suggested_filename == "worksheet.html"
@@ -192,7 +162,7 @@ def test_the_sheet_as_a_file(tab: Explorer) -> None:
 
 
 def test_the_plan_prints(tab: Explorer) -> None:
-    tab.open(View(Scenario(batch=32)), path="instructor")
+    tab.open(View(Scenario(batch=32)), "instructor")
     pages = printed(tab)
     whole = squeezed(" ".join(pages))
     assert 2 <= len(pages) <= 5

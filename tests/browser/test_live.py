@@ -10,7 +10,7 @@ from core.live import Quantity, reel
 from core.presets import OPENING
 from core.view import View
 from tests.browser.conftest import Screenshot
-from tests.browser.test_walk import PLOTS, Explorer, bottom
+from tests.browser.explorer import BACKGROUNDS, PLOTS, Explorer, bottom
 from ui.charts.live import live_figure
 
 pytestmark = pytest.mark.browser
@@ -39,14 +39,14 @@ class Live:
         self.sent.append(socket.url)
         socket.on("framesent", lambda _: self.sent.append("frame"))
 
-    def open(self, quantity: Quantity = "users", view: View | None = None) -> None:
-        self.tab.open(view or View(OPENING), path="live")
-        if quantity != "users":
-            self.page.get_by_role("radio", name=CHOICES[quantity], exact=True).click()
-            self.page.wait_for_function(
-                "label => document.querySelector('.slider-group > .slider-label')?.textContent.startsWith(label)",
-                arg="KV heads" if quantity == "kv_heads" else "tokens",
-            )
+    def open(self, quantity: Quantity = "users") -> None:
+        self.tab.open(View(OPENING), "live")
+        self.choose(quantity)
+
+    def choose(self, quantity: Quantity) -> None:
+        """What is dragged; until its picture has taken the place of the one before."""
+        self.page.get_by_role("radio", name=CHOICES[quantity], exact=True).click()
+        expect(self.page.locator(f".st-key-live_{quantity} {PLOTS}")).to_have_count(1)
         self.tab.settle(1)
         self.page.wait_for_timeout(300)
 
@@ -63,7 +63,8 @@ class Live:
 
     @property
     def value(self) -> str:
-        return self.plot.locator(".slider-group > .slider-label").text_content() or ""
+        """What is dragged and where it stands; of both pictures while one takes the other's place."""
+        return " / ".join(self.plot.locator(".slider-group > .slider-label").all_text_contents())
 
     @property
     def words(self) -> list[str]:
@@ -101,11 +102,19 @@ def live(page: Page, server: str) -> Live:
     return Live(page, server)
 
 
-@pytest.mark.parametrize("quantity", ["users", "context", "kv_heads", "story"])
 def test_the_picture_follows_the_mouse_without_the_server(
-    live: Live, screenshot: Screenshot, quantity: Quantity
+    live: Live, screenshot: Screenshot, subtests: pytest.Subtests
 ) -> None:
-    live.open(quantity)
+    live.open()
+    for quantity in CHOICES:
+        with subtests.test(quantity=quantity):
+            live.choose(quantity)
+            follow_the_mouse(live, quantity)
+            screenshot(live.page, f"live-{quantity}")
+            assert live.tab.query == View(OPENING).to_query()
+
+
+def follow_the_mouse(live: Live, quantity: Quantity) -> None:
     found = reel(OPENING, quantity)
     frames = {frame.label: frame for frame in found.frames}
     figure = live_figure(found)
@@ -127,26 +136,14 @@ def test_the_picture_follows_the_mouse_without_the_server(
             assert frame.verdict in shown
             assert frame.words in shown
         assert live.value == f"{prefix}{found.frames[-1].label}"
-        screenshot(live.page, f"live-{quantity}")
         mouse.up()
         live.page.wait_for_timeout(300)
-    assert live.tab.query == View(OPENING).to_query()
 
 
-def test_the_grip_is_large(live: Live) -> None:
+def test_the_grip_is_large_and_a_rerun_for_something_else_leaves_it_where_it_is(live: Live) -> None:
     live.open()
     x, y = live.grip()
-    value = live.value
     live.page.mouse.move(x + 15, y)
-    live.page.mouse.down()
-    live.page.mouse.move(*live.at(0.9), steps=5)
-    live.until(lambda: live.value != value)
-    live.page.mouse.up()
-
-
-def test_a_rerun_for_something_else_leaves_the_picture_where_it_was_dragged(live: Live) -> None:
-    live.open()
-    live.page.mouse.move(*live.grip())
     live.page.mouse.down()
     live.page.mouse.move(*live.at(0.8), steps=5)
     live.page.mouse.up()
@@ -182,11 +179,12 @@ def test_play_runs_pause_holds_and_nothing_starts_by_itself(live: Live) -> None:
         live.until(lambda: live.value != held)
         assert tokens(live.value) > tokens(held)
         last = f"tokens {reel(OPENING, 'story').frames[-1].label}"
-        for _ in range(40):
-            live.page.wait_for_timeout(500)
-            if live.value == last:
-                break
-        assert live.value == last
+        live.page.mouse.move(*live.grip())
+        live.page.mouse.down()
+        live.page.mouse.move(*live.at(0.9), steps=5)
+        live.page.mouse.up()
+        play.click()
+        live.until(lambda: live.value == last)
         live.until(lambda: "Memory ends here" in " ".join(live.words))
 
 
@@ -242,18 +240,20 @@ def test_the_keyboard_way(live: Live) -> None:
     live.until(lambda: live.value == "tokens 4,096")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("quantity", ["users", "story"])
-def test_it_fits_a_projector(live: Live, screenshot: Screenshot, quantity: Quantity, scheme: str) -> None:
-    live.page.set_viewport_size({"width": 1280, "height": HEIGHT})
-    live.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+def test_it_fits_a_projector(live: Live, screenshot: Screenshot, quantity: Quantity) -> None:
     live.open(quantity)
-    screenshot(live.page, f"live-{quantity}-{scheme}")
+    app = live.page.get_by_test_id("stApp")
+    for scheme in ("dark", "light"):
+        live.page.emulate_media(color_scheme=scheme)
+        expect(app).to_have_css("background-color", BACKGROUNDS[scheme])
+        live.tab.settle(1)
+        screenshot(live.page, f"live-{quantity}-{scheme}")
+        ink = app.evaluate("e => getComputedStyle(e).color")
+        for text in live.plot.locator(".textpoint text, .slider-group > .slider-label").all():
+            assert text.evaluate("e => getComputedStyle(e).fill") == ink
     assert bottom(live.plot) <= HEIGHT
     live.tab.assert_no_sideways_scrolling()
-    ink = live.page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).color")
-    for text in live.plot.locator(".textpoint text, .slider-group > .slider-label").all():
-        assert text.evaluate("e => getComputedStyle(e).fill") == ink
     for one in live.plot.locator(".textpoint text").all():
         box, frame = one.bounding_box(), live.plot.bounding_box()
         assert box is not None

@@ -1,9 +1,7 @@
 """A reader's own model and GPU in a real browser: by file and form, on every page, under names that would be markup."""
 
 import json
-from pathlib import PurePath
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -14,7 +12,7 @@ from core.hf_config import read_hf_config
 from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
-from tests.browser.test_walk import BAR, Explorer
+from tests.browser.explorer import BAR, Explorer
 
 pytestmark = pytest.mark.browser
 
@@ -84,11 +82,6 @@ class Owner(Explorer):
         expect(self.page.get_by_role("heading", name="Your model")).to_be_visible()
         self.settle()
 
-    def go(self, slug: str, query: dict[str, str]) -> None:
-        path = "" if slug == "home" else PurePath(lessons.page(slug).file).stem
-        self.page.goto(f"{self.server}/{path}?{urlencode(query)}")
-        self.settle(None)
-
 
 @pytest.fixture
 def tab(page: Page, server: str) -> Owner:
@@ -105,8 +98,7 @@ def fill(tab: Owner, label: str, text: str) -> None:
 def test_hostile_names_stay_plain_text_on_every_page(tab: Owner, screenshot: Screenshot) -> None:
     """A file and the form, a slider, then every page by its link: in use there, and only ever text."""
     spec = read_hf_config(CONFIG)
-    tab.page.goto(f"{tab.server}/bring_your_own")
-    tab.settle()
+    tab.open(slug="bring-your-own")
     tab.upload(CONFIG | {"_name_or_path": HTML})
     tab.wait_for(model=CUSTOM)
     tab.assert_model(HTML)
@@ -135,8 +127,9 @@ def test_hostile_names_stay_plain_text_on_every_page(tab: Owner, screenshot: Scr
 
     query = tab.query
     assert Scenario.from_query(query)[1] == []
+    tab.open(query)
     for page in lessons.PAGES:
-        tab.go(page.slug, query)
+        tab.go(query, page.slug)
         assert tab.query == query
         expect(tab.page.get_by_test_id("stAlert")).to_have_count(0)
         shown = assert_plain(tab.page)
@@ -161,7 +154,7 @@ def assert_plain_in_charts(tab: Owner) -> None:
     assert_plain(tab.page)
     tab.page.get_by_role("button", name="Pin this scenario").click()
     expect(tab.page.get_by_role("button", name="1: <img")).to_be_visible()
-    tab.settle(None)
+    tab.settle()
     assert_plain(tab.page)
     drawn = " ".join(tab.page.locator(".js-plotly-plot text").all_text_contents())
     assert "<b>bold</b>" in drawn
@@ -173,8 +166,9 @@ def test_very_long_and_backward_names_in_a_link(tab: Owner, screenshot: Screensh
     model = read_hf_config(CONFIG).model_copy(update={"name": "x" * 300})
     gpu = custom_gpu(name="\u202egnp.exe שלום عالم :material/bolt: " + "y" * 300, **FIGURES)
     query = View(Scenario(model=model, gpu=gpu, batch=2), unit="GiB").to_query()
+    tab.open(query)
     for slug in ("home", "bring-your-own", "compare"):
-        tab.go(slug, query)
+        tab.go(query, slug)
         screenshot(tab.page, f"own-long-{slug}")
         shown = assert_plain(tab.page)
         assert "x" * 80 in shown
@@ -185,8 +179,7 @@ def test_very_long_and_backward_names_in_a_link(tab: Owner, screenshot: Screensh
 
 def test_an_upload_survives_until_it_is_removed(tab: Owner) -> None:
     first, second = CONFIG, CONFIG | {"num_hidden_layers": 30}
-    tab.page.goto(f"{tab.server}/bring_your_own")
-    tab.settle()
+    tab.open(slug="bring-your-own")
     catalog = tab.query
     tab.upload(first, "first.json")
     tab.wait_for(model=CUSTOM)

@@ -4,27 +4,21 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path, PurePath
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from core import lessons
 from core.evaluate import evaluate
 from core.takeaway import as_json, command_line, vllm_flags
 from core.units import format_bytes
 from tests.browser.conftest import Screenshot
-from tests.browser.test_walk import BAR, PLOTS, UNUSUAL, Explorer
+from tests.browser.explorer import BAR, PLOTS, UNUSUAL, Explorer
 
 pytestmark = pytest.mark.browser
 
 BOX = "Take it with you"
-
-
-@pytest.fixture
-def tab(page: Page, server: str) -> Explorer:
-    return Explorer(page, server)
 
 
 def saved(tab: Explorer, act: Callable[[], object]) -> tuple[str, bytes]:
@@ -46,7 +40,7 @@ def camera(tab: Explorer, plot: int) -> tuple[str, bytes]:
 def open_box(tab: Explorer) -> None:
     tab.page.locator("summary").filter(has_text=BOX).click()
     expect(tab.page.get_by_role("button", name="Everything as JSON")).to_be_visible()
-    tab.settle(None)
+    tab.settle()
 
 
 def test_the_camera_saves_the_bar_with_its_pattern_and_words(tab: Explorer, screenshot: Screenshot) -> None:
@@ -66,7 +60,7 @@ def test_the_camera_saves_the_bar_with_its_pattern_and_words(tab: Explorer, scre
 
 
 def test_a_lesson_s_picture_keeps_its_title_and_its_pattern(tab: Explorer) -> None:
-    tab.open(UNUSUAL, path="fewer_kv_heads")
+    tab.open(UNUSUAL, "fewer-kv-heads")
     name, content = camera(tab, 0)
     assert name == "variants-0.svg"
     text = content.decode("utf-8")
@@ -74,17 +68,7 @@ def test_a_lesson_s_picture_keeps_its_title_and_its_pattern(tab: Explorer) -> No
     assert "<pattern" in text
 
 
-def test_png_by_the_same_button(tab: Explorer) -> None:
-    tab.open(UNUSUAL)
-    open_box(tab)
-    tab.page.get_by_role("radio", name="PNG", exact=True).click()
-    tab.settle(2)
-    name, content = camera(tab, BAR)
-    assert name == "memory-bar.png"
-    assert content[:8] == b"\x89PNG\r\n\x1a\n"
-
-
-def test_json_and_lines(tab: Explorer, screenshot: Screenshot) -> None:
+def test_json_lines_and_png(tab: Explorer, screenshot: Screenshot) -> None:
     tab.open(UNUSUAL)
     result = evaluate(UNUSUAL.scenario)
     open_box(tab)
@@ -96,11 +80,16 @@ def test_json_and_lines(tab: Explorer, screenshot: Screenshot) -> None:
     assert shown[0] == vllm_flags(result).command
     assert shown[1] == command_line(UNUSUAL.scenario, UNUSUAL.unit)
     tab.assert_no_sideways_scrolling()
+    tab.page.get_by_role("radio", name="PNG", exact=True).click()
+    tab.settle(2)
+    name, content = camera(tab, BAR)
+    assert name == "memory-bar.png"
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.mark.parametrize("slug", ["home", "fewer-kv-heads", "paged-cache"])  # tests/pages has them all
 def test_csv_arrives_and_parses(tab: Explorer, slug: str) -> None:
-    tab.open(UNUSUAL, path="" if slug == "home" else PurePath(lessons.page(slug).file).stem)
+    tab.open(UNUSUAL, slug)
     buttons = tab.page.get_by_role("button", name="as CSV").all()
     assert buttons
     for button in buttons:

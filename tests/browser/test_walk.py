@@ -1,14 +1,10 @@
 """A walk through the app as a student and an instructor take it: by link, by keyboard, on their screens."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import PurePath
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import expect
 
 from core import lessons, presets
 from core.catalog import models
@@ -17,161 +13,11 @@ from core.predict import ask
 from core.scenario import Scenario
 from core.view import View
 from tests.browser.conftest import Screenshot
+from tests.browser.explorer import BACKGROUNDS, BAR, CEILING, PLOTS, SHORT, UNUSUAL, Explorer, bottom
 
 pytestmark = pytest.mark.browser
 
-IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
-PLOTS = ".js-plotly-plot"
-BAR, CEILING = 0, 1
-BOTH = frozenset({BAR, CEILING})
-TIMEOUT_MS = 30_000
-expect.set_options(timeout=TIMEOUT_MS / 2)
-
-# A power of two nowhere, a default nowhere: whatever is snapped, dropped or rounded shows.
-UNUSUAL = View(
-    Scenario(
-        model="llama-3.1-70b",
-        gpu="h200-sxm",
-        n_gpus=3,
-        split="layer",
-        batch=33,
-        context=20_001,
-        kv_heads=16,
-        weight_format="fp8",
-        cache_format="int4",
-        reserve=0.125,
-        skip_embedding=True,
-    ),
-    "GiB",
-)
-SHORT = View(Scenario(batch=1, context=1024))
 SCREENS = ((1280, 720), (390, 844), (1920, 1080))
-BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(14, 17, 23)"}
-
-# What each chart holds: traces, labels, ticks.
-CONTENT = f"""() => [...document.querySelectorAll('{PLOTS}')].map(plot => JSON.stringify([
-    (plot.data ?? []).map(trace => [trace.name, trace.x, trace.y, trace.text]),
-    (plot.layout?.annotations ?? []).map(note => note.text),
-    plot.layout?.xaxis?.ticktext,
-]))"""
-
-
-class Explorer:
-    """One student's browser tab."""
-
-    def __init__(self, page: Page, server: str) -> None:
-        self.page = page
-        self.server = server
-        page.set_default_timeout(TIMEOUT_MS)
-
-    def open(self, view: View | None = None, path: str = "") -> None:
-        query = f"?{urlencode(view.to_query())}" if view else ""
-        self.page.goto(f"{self.server}/{path}{query}")
-        self.settle(None if path else 2)
-
-    def settle(self, charts: int | None = 2) -> None:
-        """Until the script rests and the charts are drawn; None: however many there are."""
-        self.page.wait_for_selector(IDLE)
-        self.page.wait_for_function(
-            """([plots, n]) => {
-                const all = [...document.querySelectorAll(plots)];
-                const loading = document.querySelector('[data-testid=stSkeleton]');
-                const drawn = all.every(plot => plot.querySelector('.trace, .hm'));
-                return !loading && drawn && (n === null || all.length === n);
-            }""",
-            arg=[PLOTS, charts],
-        )
-        self.page.wait_for_selector(IDLE)
-        expect(self.page.get_by_test_id("stException")).to_have_count(0)
-
-    @property
-    def query(self) -> dict[str, str]:
-        return dict(parse_qsl(urlsplit(self.page.url).query, keep_blank_values=True))
-
-    @property
-    def charts(self) -> list[str]:
-        return self.page.evaluate(CONTENT)
-
-    def wait_for(self, **parameters: str) -> None:
-        """Until the URL carries these values and the page rests."""
-        self.page.wait_for_function(
-            """wanted => {
-                const query = new URLSearchParams(location.search);
-                return Object.entries(wanted).every(([key, value]) => query.get(key) === value);
-            }""",
-            arg=parameters,
-        )
-        self.page.wait_for_selector(IDLE)
-
-    @contextmanager
-    def turning(self, charts: frozenset[int] = BOTH, **parameters: str) -> Iterator[None]:
-        """What is done inside changes exactly these parameters, and the content of exactly these charts."""
-        query, before = self.query, self.charts
-        assert all(query[key] != value for key, value in parameters.items()), "a step that changes nothing"
-        yield
-        self.wait_for(**parameters)
-        assert self.query == query | parameters
-        self.page.wait_for_function(
-            f"([old, which]) => {{ const now = ({CONTENT})(); return which.every(i => now[i] !== old[i]); }}",
-            arg=[before, sorted(charts)],
-        )
-        self.settle()
-        changed = {i for i, (old, new) in enumerate(zip(before, self.charts, strict=True)) if old != new}
-        assert changed == charts
-        assert self.query == query | parameters, "the URL changed again after it had settled"
-
-    def assert_no_sideways_scrolling(self) -> None:
-        assert self.page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-        assert self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-
-    # The keyboard: focus, then keys; no pointer.
-
-    def press(self, target: Locator, *keys: str) -> None:
-        target.focus()
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def slider(self, label: str) -> Locator:
-        return self.page.get_by_role("slider", name=label)
-
-    def choose(self, label: str, words: str) -> None:
-        """A select box: type, take the first answer."""
-        self.page.get_by_role("combobox", name=label, exact=True).focus()
-        self.page.keyboard.type(words)
-        expect(self.page.get_by_role("option").first).to_contain_text(words)
-        self.page.keyboard.press("Enter")
-
-    def enter_number(self, label: str, number: int) -> None:
-        self.press(self.page.get_by_role("spinbutton", name=label, exact=True), "ControlOrMeta+a")
-        self.page.keyboard.type(str(number))
-        self.page.keyboard.press("Enter")
-
-    def popover(self, label: str) -> Locator:
-        return self.page.get_by_test_id("stPopoverButton").filter(has_text=label)
-
-    def open_popover(self, label: str) -> None:
-        body = self.page.get_by_test_id("stPopoverBody")
-        self.page.wait_for_selector(IDLE)
-        self.press(self.popover(label), "Enter")
-        try:
-            body.wait_for(timeout=TIMEOUT_MS / 6)
-        except PlaywrightTimeout:  # a rerun in that moment had replaced the button
-            self.press(self.popover(label), "Enter")
-        expect(body).to_be_visible()
-        self.page.wait_for_selector(IDLE)
-
-    def follow(self, question: str) -> None:
-        """A link of the "Pages" popover."""
-        self.open_popover("Pages")
-        link = self.page.get_by_role("link", name=question)
-        expect(link).to_be_visible()
-        self.press(link, "Enter")
-        expect(link).to_be_hidden()
-
-
-@pytest.fixture
-def tab(page: Page, server: str) -> Explorer:
-    return Explorer(page, server)
 
 
 def test_a_link_fills_every_control(tab: Explorer) -> None:
@@ -287,7 +133,7 @@ def test_the_scenario_goes_along_to_another_page_and_back(tab: Explorer, screens
     query, charts = tab.query, tab.charts
     tab.follow(lessons.page("sources").question)
     expect(tab.page.get_by_role("heading", name=lessons.page("sources").question)).to_be_visible()
-    tab.settle(charts=0)
+    tab.settle(0)
     screenshot(tab.page, "sources")
     assert urlsplit(tab.page.url).path == "/sources"
     assert tab.query == query
@@ -302,32 +148,6 @@ def test_the_scenario_goes_along_to_another_page_and_back(tab: Explorer, screens
         tab.press(tab.slider("Users (batch)"), "ArrowRight")
 
 
-@pytest.mark.parametrize("slug", [page.slug for page in lessons.PAGES])
-def test_every_page_opens_at_a_cold_link(tab: Explorer, screenshot: Screenshot, slug: str) -> None:
-    path = "" if slug == "home" else PurePath(lessons.page(slug).file).stem
-    tab.page.goto(f"{tab.server}/{path}?{urlencode(UNUSUAL.to_query())}")
-    tab.settle(charts=None)
-    screenshot(tab.page, f"page-{slug}")
-    assert tab.page.url == f"{tab.server}/{path}?{urlencode(UNUSUAL.to_query())}"
-    expect(tab.page.get_by_test_id("stAlert")).to_have_count(0)
-    tab.assert_no_sideways_scrolling()
-    if tab.popover("More assumptions").count() == 0:
-        return
-    # The browser makes a popover's widgets when it is first opened. Then, some reruns after the link was read, they
-    # must show the scenario; a default that they made up would be sent with the next change.
-    unit = tab.page.get_by_role("radio", name="GiB")
-    changed = {"unit": "GB"} if unit.count() else {}
-    if changed:
-        tab.press(unit, "ArrowLeft", "Enter")
-        tab.wait_for(unit="GB")
-    tab.open_popover("More assumptions")
-    tab.press(tab.page.get_by_role("switch", name="Skip the input-embedding lookup"), "Space")
-    tab.wait_for(skip_embedding="0")
-    tab.settle(charts=None)
-    assert tab.query == UNUSUAL.to_query() | changed | {"skip_embedding": "0"}
-    screenshot(tab.page, f"page-{slug}-assumptions")
-
-
 def test_a_preset_opens_its_scenario(tab: Explorer) -> None:
     tab.open(UNUSUAL)
     preset = presets.TINY_CALCULATION
@@ -338,22 +158,17 @@ def test_a_preset_opens_its_scenario(tab: Explorer) -> None:
     assert tab.query == View(preset.scenario, UNUSUAL.unit).to_query()
 
 
-def bottom(target: Locator) -> float:
-    box = target.bounding_box()
-    assert box is not None, f"{target} is not drawn"
-    return box["y"] + box["height"]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: "{}x{}".format(*screen))
-def test_it_fits_the_screen(tab: Explorer, screenshot: Screenshot, screen: tuple[int, int], scheme: str) -> None:
+def test_it_fits_the_screen(tab: Explorer, screenshot: Screenshot, screen: tuple[int, int]) -> None:
     width, height = screen
     page = tab.page
     page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     tab.open()
-    screenshot(page, f"home-{width}x{height}-{scheme}")
-    assert page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor") == BACKGROUNDS[scheme]
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", BACKGROUNDS[scheme])
+        tab.settle(2)
+        screenshot(page, f"home-{width}x{height}-{scheme}")
     tab.assert_no_sideways_scrolling()
     for plot in page.locator(PLOTS).all():
         box = plot.bounding_box()
@@ -370,24 +185,22 @@ def test_it_fits_the_screen(tab: Explorer, screenshot: Screenshot, screen: tuple
     # Once more at full length, for people to look at.
     page.set_viewport_size({"width": width, "height": page.get_by_test_id("stMain").evaluate("e => e.scrollHeight")})
     tab.settle()
-    screenshot(page, f"home-{width}x{height}-{scheme}-whole")
+    screenshot(page, f"home-{width}x{height}-whole")
 
 
 def test_the_lessons_lead_from_one_to_the_next(tab: Explorer, screenshot: Screenshot) -> None:
     """By their "Next" links, from the first lesson back home: the scenario goes along, every picture is drawn."""
     first = lessons.LESSONS[0].page
-    tab.open(UNUSUAL, path=PurePath(lessons.page(first).file).stem)
+    tab.open(UNUSUAL, first)
     asked = tab.query
     slug = first
     while slug != "home":
         screenshot(tab.page, f"next-{slug}")
         following = lessons.page(lessons.lesson(slug).next_page)
         tab.page.get_by_role("link", name=f"Next: {following.question}").click()
-        tab.page.get_by_role("heading", level=1).wait_for()
-        expect(tab.page.get_by_role("heading", level=1)).to_have_text(following.question)
-        tab.settle(None)
+        expect(tab.heading).to_have_text(following.question)
+        tab.settle()
         assert tab.query == asked
-        expect(tab.page.get_by_test_id("stException")).to_have_count(0)
         # Not only the URL: what the widgets show must have come along too.
         for label, shown in (("Users", "33"), ("Context length", "20,001"), ("Prompt length", "20,001")):
             for slider in tab.slider(label).all():
@@ -399,7 +212,7 @@ def test_the_lessons_lead_from_one_to_the_next(tab: Explorer, screenshot: Screen
 
 
 def test_predict_then_reveal_by_keyboard(tab: Explorer) -> None:
-    tab.open(SHORT, path="longer_context")
+    tab.open(SHORT, "longer-context")
     asked = ask(lessons.lesson("longer-context").prediction, SHORT)
     assert asked is not None
     expect(tab.page.get_by_text("Choose first, then see.")).to_be_visible()
@@ -424,7 +237,7 @@ def test_a_released_number_stays_released_from_model_to_model(tab: Explorer) -> 
 
 
 def test_the_released_format_stays_chosen_from_model_to_model(tab: Explorer) -> None:
-    tab.open(SHORT, path="fewer_bits")
+    tab.open(SHORT, "fewer-bits")
     chosen = tab.page.get_by_role("combobox", name="Weight format")
     for slug in ("gpt2-xl", "deepseek-v3", "llama-2-7b"):
         with tab.turning(model=slug):
@@ -441,11 +254,11 @@ def test_a_link_opened_after_back_sets_the_sliders_too(tab: Explorer) -> None:
     tab.page.get_by_role("button", name="Pages").click()
     tab.page.get_by_role("link", name=plan).click()
     for view in (first, second):
-        expect(tab.page.get_by_role("heading", level=1)).to_have_text(plan)
-        tab.settle(None)
+        expect(tab.heading).to_have_text(plan)
+        tab.settle()
         tab.page.locator(f"a[href*='{urlencode({'batch': view.scenario.batch})}&']").first.click()
-        expect(tab.page.get_by_role("heading", level=1)).not_to_have_text(plan)
-        tab.settle(None)
+        expect(tab.heading).not_to_have_text(plan)
+        tab.settle()
         expect(tab.slider("Users")).to_have_attribute("aria-valuetext", f"{view.scenario.batch:,}")
         tab.page.go_back()
 
