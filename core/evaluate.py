@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -286,42 +286,65 @@ def reserve_bytes(*, capacity: int, share: float) -> int:
     return round(capacity * share)
 
 
-def _memory(scenario: Scenario, cost: Costs) -> Memory:
-    capacity = capacity_bytes(scenario)
-    reserve = reserve_bytes(capacity=capacity, share=scenario.reserve)
-    room = capacity - reserve - cost.weights.stored_bytes
-    return Memory(
-        weights_bytes=cost.weights.stored_bytes,
-        kv_bytes=cost.stored.bytes(scenario.context, scenario.batch),
-        reserve_bytes=reserve,
-        capacity_bytes=capacity,
-        max_batch=cost.stored.largest_batch(room, scenario.context),
-        max_context=cost.stored.longest_context(room, scenario.batch),
-    )
+class _Group:
+    """A model on its GPUs: all that batch and context leave as it is, worked out once for a sweep over them."""
 
+    __slots__ = ("bandwidth", "capacity", "cost", "least_read", "moe", "peak", "reserve", "room", "scenario", "weights")
 
-def _decode(scenario: Scenario, cost: Costs, batch: int) -> Decode:
-    s = scenario
-    tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
-    kv_read = cost.kv_read_bytes(context=s.context, tokens=tokens)
-    attention = attention_flops_per_token(s.model_spec, s.context)
-    flops = cost.step_flops(attention_flops=attention, tokens=tokens)
-    bandwidth = bandwidth_bytes_per_s(s)
-    compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=peak_flops_per_s(s))
-    moe = s.model_spec.moe
+    def __init__(self, scenario: Scenario) -> None:
+        s = scenario
+        self.scenario = s
+        self.cost = costs(s)
+        self.capacity = capacity_bytes(s)
+        self.reserve = reserve_bytes(capacity=self.capacity, share=s.reserve)
+        self.weights = self.cost.weights.stored_bytes
+        self.room = self.capacity - self.reserve - self.weights
+        self.bandwidth = bandwidth_bytes_per_s(s)
+        self.peak = peak_flops_per_s(s)
+        self.moe = s.model_spec.moe
+        self.least_read = self.cost.weights.read_bytes(skip_embedding=s.skip_embedding)
 
-    def parts(at_tokens: float | None) -> tuple[float, float]:
-        weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=at_tokens)
-        return weights_read, decode.memory_time_s(bytes_read=weights_read + kv_read, bandwidth_bytes_per_s=bandwidth)
+    def memory(self, context: int, batch: int) -> Memory:
+        """What a batch takes of the memory."""
+        stored = self.cost.stored
+        return Memory(
+            weights_bytes=self.weights,
+            kv_bytes=stored.bytes(context, batch),
+            reserve_bytes=self.reserve,
+            capacity_bytes=self.capacity,
+            max_batch=stored.largest_batch(self.room, context),
+            max_context=stored.longest_context(self.room, batch),
+        )
 
-    expected = None
-    if moe:
-        weights_read, memory_s = parts(tokens)
-        touched = cost.weights.experts[0].touched(tokens)
-        expected = DecodeStep(batch, weights_read, kv_read, flops, memory_s, compute_s, touched)
-    weights_read, memory_s = parts(None)
-    least = float(moe.n_active) if moe else None
-    return Decode(batch, weights_read, kv_read, flops, memory_s, compute_s, least, expected)
+    def steps(self, context: int) -> Callable[[int], Decode]:
+        """The decode step as a function of the batch."""
+        s, cost = self.scenario, self.cost
+        attention = attention_flops_per_token(s.model_spec, context)
+        least = float(self.moe.n_active) if self.moe else None
+
+        def at(batch: int) -> Decode:
+            tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
+            kv_read = cost.kv_read_bytes(context=context, tokens=tokens)
+            flops = cost.step_flops(attention_flops=attention, tokens=tokens)
+            compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=self.peak)
+
+            def memory_s(weights_read: float) -> float:
+                return decode.memory_time_s(bytes_read=weights_read + kv_read, bandwidth_bytes_per_s=self.bandwidth)
+
+            expected = None
+            if self.moe:
+                read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=tokens)
+                touched = cost.weights.experts[0].touched(tokens)
+                expected = DecodeStep(batch, read, kv_read, flops, memory_s(read), compute_s, touched)
+            read = self.least_read
+            return Decode(batch, read, kv_read, flops, memory_s(read), compute_s, least, expected)
+
+        return at
+
+    def results(self, scenarios: Sequence[Scenario]) -> list[Result]:
+        """Of scenarios that differ from the group's in batch and context alone."""
+        at = {context: self.steps(context) for context in {s.context for s in scenarios}}
+        return [Result(s, self.memory(s.context, s.batch), at[s.context](s.batch)) for s in scenarios]
 
 
 def _prefill(scenario: Scenario, cost: Costs) -> Prefill:
@@ -349,8 +372,9 @@ def evaluate(scenario: Scenario) -> Result:
     >>> result.memory.weights_bytes, result.memory.kv_bytes, round(result.decode.tokens_per_s, 1)
     (16060522496, 34359738368, 2126.1)
     """
-    cost = costs(scenario)
-    return Result(scenario, _memory(scenario, cost), _decode(scenario, cost, scenario.batch))
+    group = _Group(scenario)
+    batch, context = scenario.batch, scenario.context
+    return Result(scenario, group.memory(context, batch), group.steps(context)(batch))
 
 
 def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
@@ -359,7 +383,10 @@ def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]
     >>> [round(r.decode.tokens_per_s) for r in sweep(Scenario(), "batch", (1, 32))]
     [196, 2126]
     """
-    return [evaluate(scenario.replace(**{field: value})) for value in values]
+    scenarios = [scenario.replace(**{field: value}) for value in values]
+    if field in ("batch", "context"):
+        return _Group(scenario).results(scenarios)
+    return list(map(evaluate, scenarios))
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,28 +450,24 @@ def request(scenario: Scenario, n_output: int) -> Request:
     return Request(evaluate(scenario).prefill.ttft_s, total, n_output)
 
 
-def all_experts_step(scenario: Scenario, batch: int) -> DecodeStep:
-    """The step if every expert were read: the slow edge of a mixture of experts' band; the plain step when dense.
+def all_experts_sweep(scenario: Scenario, batches: Iterable[int]) -> list[DecodeStep]:
+    """Steps if every expert were read: the slow edge of a mixture of experts' band; the plain steps when dense.
 
-    >>> all_experts_step(Scenario(), 1).weights_read_bytes == evaluate(Scenario()).decode.weights_read_bytes
+    >>> [step] = all_experts_sweep(Scenario(), [1])
+    >>> step.weights_read_bytes == evaluate(Scenario()).decode.weights_read_bytes
     True
     """
-    cost = costs(scenario)
-    step = _decode(scenario, cost, batch)
-    lookup = cost.weights.lookup_bytes if scenario.skip_embedding else 0
-    weights_read = cost.weights.stored_bytes - lookup
-    moe = scenario.model_spec.moe
-    return DecodeStep(
-        batch=batch,
-        weights_read_bytes=weights_read,
-        kv_read_bytes=step.kv_read_bytes,
-        flops=step.flops,
-        memory_s=decode.memory_time_s(
-            bytes_read=weights_read + step.kv_read_bytes, bandwidth_bytes_per_s=bandwidth_bytes_per_s(scenario)
-        ),
-        compute_s=step.compute_s,
-        experts_touched=float(moe.n_experts) if moe else None,
-    )
+    group = _Group(scenario)
+    lookup = group.cost.weights.lookup_bytes if scenario.skip_embedding else 0
+    read = group.weights - lookup
+    touched = float(group.moe.n_experts) if group.moe else None
+
+    def slowed(step: Decode) -> DecodeStep:
+        bytes_read = read + step.kv_read_bytes
+        memory_s = decode.memory_time_s(bytes_read=bytes_read, bandwidth_bytes_per_s=group.bandwidth)
+        return DecodeStep(step.batch, read, step.kv_read_bytes, step.flops, memory_s, step.compute_s, touched)
+
+    return list(map(slowed, map(group.steps(scenario.context), batches)))
 
 
 def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
@@ -453,8 +476,7 @@ def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
     >>> [round(step.tokens_per_s) for step in decode_sweep(Scenario(), (1, 32))]
     [196, 2126]
     """
-    cost = costs(scenario)
-    return [_decode(scenario, cost, batch) for batch in batches]
+    return list(map(_Group(scenario).steps(scenario.context), batches))
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from core.drafting import speculate
 from core.evaluate import (
     Request,
     Result,
-    all_experts_step,
+    all_experts_sweep,
     bandwidth_bytes_per_s,
     decode_sweep,
     evaluate,
@@ -211,9 +211,10 @@ def experts(scenario: Scenario) -> Rowset:
     rows: list[tuple[Cell, ...]] = []
     if moe is None:
         return header, rows
-    for step in decode_sweep(scenario, batch_stops(scenario.batch)):
+    batches = batch_stops(scenario.batch)
+    for step, slow in zip(decode_sweep(scenario, batches), all_experts_sweep(scenario, batches), strict=True):
         expected = step.expected or step
-        readings = (step, expected, all_experts_step(scenario, step.batch))
+        readings = (step, expected, slow)
         most = min(moe.n_experts, moe.n_active * step.batch)
         touched = (step.batch, moe.n_active, expected.experts_touched, most, moe.n_experts)
         sizes = (reading.weights_read_bytes for reading in readings)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
-from core.evaluate import Memory, Result, costs, evaluate
+from core.evaluate import Memory, Result, costs, evaluate, sweep
 from core.report import Cell, Rowset
 from core.scenario import BATCH_MAX, CONTEXT_MAX, RELEASED, Scenario
 from core.stops import BATCH_STOPS, context_stops
@@ -99,8 +99,12 @@ class Reel:
 
     @cached_property
     def _results(self) -> tuple[Result, ...]:
-        field = FIELDS[self.quantity]
-        return tuple(evaluate(self.scenario.replace(**{field: value})) for value in self.values)
+        return _swept(self.scenario, self.quantity)
+
+
+@lru_cache(maxsize=32)
+def _swept(scenario: Scenario, quantity: Quantity) -> tuple[Result, ...]:
+    return tuple(sweep(scenario, FIELDS[quantity], Reel(scenario, quantity, "GB").values))
 
 
 def quantities(scenario: Scenario) -> tuple[Quantity, ...]:

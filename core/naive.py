@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from core.derivation import Expression, Quantity, cache_derivation, product, total
-from core.evaluate import all_experts_step, costs, evaluate, peak_flops_per_s
+from core.evaluate import all_experts_sweep, costs, evaluate, peak_flops_per_s
 from core.kv_cache import tokens_kept
 from core.model import LatentAttention, LayerGroup, ModelSpec, MoeFfn, SoftmaxAttention
 from core.presets import Preset
@@ -297,7 +297,8 @@ def _all_experts(scenario: Scenario) -> Judged:
     moe = _moe(scenario)
     if moe is None:
         return NO_EXPERTS
-    value = all_experts_step(scenario, scenario.batch).weights_read_bytes
+    (step,) = all_experts_sweep(scenario, [scenario.batch])
+    value = step.weights_read_bytes
     wrong = _read(scenario, value, f"all {integer(moe.n_experts)} experts a layer")
     return _or_same((wrong, _expected(scenario, moe)), "so many users wake every expert anyway")
 

@@ -11,7 +11,7 @@ from core.derivation import COMPONENT_WORDS
 from core.drafting import speculate
 from core.evaluate import (
     Result,
-    all_experts_step,
+    all_experts_sweep,
     costs,
     decode_sweep,
     evaluate,
@@ -352,8 +352,7 @@ def expert_rows(scenario: Scenario, unit: Unit) -> Rowset:
     if moe is None:
         return header, rows
     batches = batch_stops(scenario.batch)
-    for step in decode_sweep(scenario, batches):
-        slow = all_experts_step(scenario, step.batch)
+    for step, slow in zip(decode_sweep(scenario, batches), all_experts_sweep(scenario, batches), strict=True):
         if step.expected is None:
             continue
         touched = step.expected.experts_touched or 0.0

@@ -18,6 +18,7 @@ from core.query import QueryReader, one_of, shown
 
 BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
 GPUS_MAX = 1024
+LOAD_MAX = {"batch": BATCH_MAX, "context": CONTEXT_MAX}
 RESERVE_MAX = 0.9
 
 Split = Literal["tensor", "layer"]
@@ -132,7 +133,14 @@ class Scenario(Frozen):
         >>> Scenario().replace(batch=64).batch
         64
         """
-        return self.model_copy(update=changes)
+        if not all(type(value) is int and 1 <= value <= LOAD_MAX.get(name, 0) for name, value in changes.items()):
+            return self.model_copy(update=changes)
+        # Nothing else hangs on the load: a sweep over it keeps the model and the device that were looked up.
+        copy = self.__copy__()
+        held = vars(copy)
+        held.update(changes)
+        held.pop("_hash", None)
+        return copy
 
     def to_query(self) -> dict[str, str]:
         """Every field as a plain number or slug, in a fixed order; the inverse of `from_query`.

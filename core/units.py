@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 GB = 10**9
@@ -48,12 +48,27 @@ def significant(value: float, digits: int = 3) -> str:
         return "0"
     magnitude = abs(value)
     decimals = digits - 1
-    almost_one = 1 - 0.5 * 10.0**-digits  # rounds up to one in `digits` digits
-    while decimals > 0 and magnitude >= 10.0 ** (digits - decimals) * almost_one:
+    for power in _powers(digits):
+        if magnitude < power:
+            break
         decimals -= 1
-    while magnitude < 1 and magnitude * 10.0 ** (decimals - digits + 1) < almost_one and decimals < 15:
-        decimals += 1
+    if magnitude < 1:
+        almost_one = _almost_one(digits)
+        while magnitude * 10.0 ** (decimals - digits + 1) < almost_one and decimals < 15:
+            decimals += 1
     return f"{value:,.{decimals}f}"
+
+
+@cache
+def _almost_one(digits: int) -> float:
+    """What rounds up to one in so many digits: 0.9995 of a GB is "1.00 GB", not "1,000 MB"."""
+    return 1 - 0.5 * 10.0**-digits
+
+
+@cache
+def _powers(digits: int) -> tuple[float, ...]:
+    """From where on a number shows a decimal less, for each of its decimals."""
+    return tuple(10.0**power * _almost_one(digits) for power in range(1, digits))
 
 
 def trimmed(value: float, digits: int = 3) -> str:
@@ -76,9 +91,9 @@ def integer(value: float) -> str:
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int, base: str, space: str = " ") -> str:
+    almost_one = _almost_one(digits)
     for size, name in steps:
-        # 0.9995 of a step already rounds up to the step in three digits: "1.00 GB", not "1,000 MB".
-        if abs(value) >= size * (1 - 0.5 * 10.0**-digits):
+        if abs(value) >= size * almost_one:
             return f"{significant(value / size, digits)}{space}{name}"
     return f"{significant(value, digits)}{space}{base}".rstrip()
 

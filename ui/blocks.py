@@ -113,13 +113,14 @@ def pinned(view: View, change: Change | None) -> None:
 def pin_row(view: View) -> None:
     """Buttons: pin the present scenario unless it is the last pin already, unpin that, and back to the opening one."""
     is_pinned = bool(view.pins) and baseline(view) is None
+    pin_key, reset_key = keys.of("pin", "reset")
     if not is_pinned:
         st.button(
             "Pin this scenario",
             key="pin",
             type="tertiary",
             icon=":material/keep:",
-            shortcut=keys.of("pin"),
+            shortcut=pin_key,
             on_click=pins.pin_last,
             args=(view.scenario,),
             help="The pictures then show it thin or dashed beside whatever you change to, and so does the link. "
@@ -132,7 +133,7 @@ def pin_row(view: View) -> None:
             key="unpin",
             type="tertiary",
             icon=":material/keep_off:",
-            shortcut=keys.of("pin") if is_pinned else None,
+            shortcut=pin_key if is_pinned else None,
             on_click=pins.unpin,
             args=(len(view.pins) - 1,),
             help=f"Take the last pin away: {plain(setting(view.pins[-1]))}",
@@ -142,7 +143,7 @@ def pin_row(view: View) -> None:
         key="reset",
         type="tertiary",
         icon=":material/restart_alt:",
-        shortcut=keys.of("reset"),
+        shortcut=reset_key,
         on_click=shell.reset,
         help="Back to the scenario that the app opens with; pins and your own model and GPU stay.",
     )
@@ -291,11 +292,11 @@ def take_away(view: View, result: Result | None = None) -> None:
 
 def presets(choices: Sequence[Preset]) -> None:
     """Buttons that open a scenario, each with what to notice; the first ten have keys."""
-    for number, preset in enumerate(choices):
+    for preset, key in zip(choices, keys.of_presets(len(choices)), strict=True):
         st.button(
             preset.title,
             key=f"preset_{preset.slug}",
-            shortcut=keys.of_preset(number),
+            shortcut=key,
             on_click=shell.show_scenario,
             args=(preset.scenario,),
             help=preset.notice,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from ui.text import plain
@@ -26,18 +28,20 @@ def mode() -> str:
     return st.session_state.get(_MODE, LETTERS)
 
 
-def _bound(key: str) -> str | None:
-    return {LETTERS: key, WITH_CTRL_ALT: f"Ctrl+Alt+{key}"}.get(mode())
+def _bound(keys: Iterable[str]) -> list[str | None]:
+    """Shortcuts as they are set; the session is asked once for all of them."""
+    now = mode()
+    return [{LETTERS: key, WITH_CTRL_ALT: f"Ctrl+Alt+{key}"}.get(now) for key in keys]
 
 
-def of(action: str) -> str | None:
-    """The shortcut of an action; None while shortcuts are off."""
-    return _bound(ACTIONS[action][0])
+def of(*actions: str) -> list[str | None]:
+    """The shortcuts of actions; None while shortcuts are off."""
+    return _bound(ACTIONS[action][0] for action in actions)
 
 
-def of_preset(number: int) -> str | None:
-    """The shortcut of a page's preset, counted from 0; None beyond the tenth."""
-    return _bound(PRESET_KEYS[number]) if number < len(PRESET_KEYS) else None
+def of_presets(count: int) -> list[str | None]:
+    """The shortcuts of a page's presets; None beyond the tenth."""
+    return [*_bound(PRESET_KEYS[:count]), *[None] * (count - len(PRESET_KEYS))]
 
 
 def _chosen() -> None:

@@ -6,8 +6,8 @@ since Streamlit drops the keys of a page that is left. The URL is rewritten on e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -114,13 +114,6 @@ html { font-size: 24px; }
 """
 
 
-class SessionState(Protocol):
-    """What is read of Streamlit's session state."""
-
-    def get(self, key: str, /) -> Any:
-        """The value of a key, or None."""
-
-
 def touch() -> None:
     """Callback of every widget: what the student did is newer than the URL that travels with the rerun."""
     st.session_state[_TOUCHED] = True
@@ -141,19 +134,24 @@ def widget_values(view: View) -> dict[str, Any]:
         "cache_format": s.cache_format,
         "reserve": s.reserve * 100,
         "skip_embedding": s.skip_embedding,
-        "exact_batch": s.batch,
-        "exact_context": s.context,
         **{name: getattr(view, name) for name in VIEW_FIELDS},
     }
 
 
 def live(key: str) -> str:
-    """The key of a widget that is drawn now: from the next run on it is read.
+    """The key of a widget that is drawn now: filled from the view if it was not drawn before, and read from now on.
 
-    Keys of widgets that are not drawn hold whatever was last written to them, so they are never read. The set only
-    grows while a page is open, since a run may be cut short before it has drawn everything.
+    Keys of widgets that are not drawn are neither written nor read. A browser that builds a widget anew (another page,
+    an opened popover) shows a value only if that very run has set it. The set of keys only grows while a page is open,
+    since a run may be cut short before it has drawn everything.
     """
-    st.session_state.setdefault(_LIVE, set()).add(key)
+    state = st.session_state
+    drawn: set[str] = state.setdefault(_LIVE, set())
+    if key not in drawn:
+        drawn.add(key)
+        values = widget_values(current())
+        if key in values and key not in state.get(_RESUMED, ()):
+            state[key] = values[key]
     return key
 
 
@@ -173,20 +171,23 @@ def _labels(view: View) -> dict[str, object]:
     }
 
 
-def seed(view: View, *, but: Collection[str] = ()) -> None:
-    """Refill the widget keys from a view, `but` a few.
+def _held() -> dict[str, Any]:
+    """What the widgets hold that are drawn."""
+    state = st.session_state
+    return {key: state.get(key) for key in state.get(_LIVE, ())}
 
-    A live widget's key is written only where it differs. The others are always written: a browser that builds a widget
-    anew (another page, an opened popover) shows a value only if this very run has set it. So does a menu or slider
-    whose chosen option has another label: the browser looks for the old one, and finding none it takes the first.
+
+def seed(view: View, held: Mapping[str, Any]) -> None:
+    """Refill the widgets that are drawn from a view, where they hold something else.
+
+    So too where the chosen option of a menu or slider has another label: the browser looks for the old one, and
+    finding none it takes the first.
     """
-    known = st.session_state.get(_LIVE, ())
     labels = _labels(view)
     before = st.session_state.get(_LABELS, labels)
     st.session_state[_LABELS] = labels
     for key, value in widget_values(view).items():
-        renamed = labels.get(key) != before.get(key)
-        if key not in but and (key not in known or renamed or st.session_state.get(key) != value):
+        if key in held and (held[key] != value or labels.get(key) != before.get(key)):
             st.session_state[key] = value
 
 
@@ -203,7 +204,7 @@ def catch_up(view: View) -> None:
     touch, and its widgets, which no callback of the new session knows.
     """
     if st.session_state.get(_RESUMED):
-        found, _ = snapped(st.session_state, view, st.session_state.get(_LIVE, ()))
+        found, _ = snapped(_held(), view)
         if found != view:
             touch()
             st.rerun()
@@ -218,7 +219,7 @@ def show(view: View, notes: tuple[str, ...] = ()) -> None:
     """Make a view the truth from inside a callback (a preset, a reset, an exact number)."""
     st.session_state[_VIEW] = view
     st.session_state[_NOTES] = list(notes)
-    seed(view)
+    seed(view, _held())
     touch()
 
 
@@ -235,12 +236,13 @@ def reset() -> None:
     )
 
 
-def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple[View, list[str]]:
-    """The view that the live widget keys ask for; what a change of model makes impossible is clamped and said."""
+def snapped(held: Mapping[str, Any], previous: View) -> tuple[View, list[str]]:
+    """The view that the drawn widgets ask for; what a change of model makes impossible is clamped and said."""
     before = previous.scenario
     values = widget_values(previous)
-    asked = {key: state.get(key) for key in values if key in read}
-    wanted = values | {key: value for key, value in asked.items() if value is not None}
+    wanted = values | {key: held[key] for key in values if held.get(key) is not None}
+    if wanted == values:
+        return previous, []
     notes: list[str] = []
     changes: dict[str, Any] = {
         "gpu": before.gpu if wanted["gpu"] == values["gpu"] else _chosen(wanted["gpu"], previous.own_gpu, before.gpu),
@@ -263,6 +265,7 @@ def snapped(state: SessionState, previous: View, read: Collection[str]) -> tuple
             changes["context"] = released.max_context
     unit = wanted["unit"] if wanted["unit"] in UNITS else previous.unit
     own: dict[str, Any] = {name: wanted[name] for name in VIEW_FIELDS} | {"unit": unit}
+    changes = {key: value for key, value in changes.items() if value != getattr(before, key)}
     return previous.replace(scenario=before.replace(**changes), **own), notes
 
 
@@ -299,17 +302,18 @@ def load(page: str) -> View:
         view, notes = View.from_query(query, _default(query))
         if view.is_lecture and _is_phone():
             view = view.replace(view="page")
-        sent = _sent() if state.get(_VIEW) is None else set[str]()
-        state[_RESUMED] = bool(sent)
-        seed(view, but=sent)
+        state[_RESUMED] = _sent() if state.get(_VIEW) is None else set()
+        seed(view, _held())
     else:
-        state[_RESUMED] = False
-        view, more = snapped(state, state[_VIEW], state.get(_LIVE, ()))
+        state[_RESUMED] = set()
+        held = _held()
+        view, more = snapped(held, state[_VIEW])
         notes += more
-        seed(view)
-    state[_VIEW], state[_PAGE], state[_QUERY] = view, page, view.to_query()
+        seed(view, held)
+    asked = view.to_query()
+    state[_VIEW], state[_PAGE], state[_QUERY] = view, page, asked
     others = {key: st.query_params.get_all(key) for key in link if key not in LINK_KEYS}
-    st.query_params.from_dict({**others, **view.to_query()})
+    st.query_params.from_dict({**others, **asked})
     if notes:
         tell = st.toast if view.is_lecture else st.info  # a projected page has no line to spare
         tell(plain(" ".join(notes)), icon=":material/info:")
@@ -334,28 +338,29 @@ def open_page(slug: str) -> View:
 
 def _bar(view: View, slug: str) -> None:
     """Page before, next page, lecture view, share, keys, all pages."""
-    query = view.replace(reveal=False).to_query()  # the next page asks anew
+    query = view.to_query() | {"reveal": "0"}  # the next page asks anew
 
     def icon(name: str) -> str | None:  # large print leaves no room for icons
         return None if view.is_lecture else f":material/{name}:"
 
+    previous_key, next_key, lecture_key, share_key = keys.of("previous", "next", "lecture", "share")
     place = [p.slug for p in lessons.PAGES].index(slug)
     with st.container(
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall", key="bar"
     ):
-        if place and st.button("Back", key="bar_previous", shortcut=keys.of("previous"), icon=icon("arrow_back")):
+        if place and st.button("Back", key="bar_previous", shortcut=previous_key, icon=icon("arrow_back")):
             st.switch_page(lessons.PAGES[place - 1].file, query_params=query)
         last = place + 1 == len(lessons.PAGES)
-        if not last and st.button("Next", key="bar_next", shortcut=keys.of("next"), icon=icon("arrow_forward")):
+        if not last and st.button("Next", key="bar_next", shortcut=next_key, icon=icon("arrow_forward")):
             st.switch_page(lessons.PAGES[place + 1].file, query_params=query)
         st.button(
             "Page view" if view.is_lecture else "Lecture view",
             key="bar_lecture",
-            shortcut=keys.of("lecture"),
+            shortcut=lecture_key,
             on_click=_turn_lecture,
             icon=icon("co_present"),
         )
-        if st.button("Share", key="bar_share", shortcut=keys.of("share"), on_click=touch, icon=icon("qr_code_2")):
+        if st.button("Share", key="bar_share", shortcut=share_key, on_click=touch, icon=icon("qr_code_2")):
             share.dialog(view)
         keys.panel()
         box = st.popover("Pages", key="pages", on_change="rerun")

@@ -36,11 +36,11 @@ def _away(view: View, last: int) -> str:
 
 def buttons() -> None:
     """The ten steps, their numbers being their keys."""
-    for number, step in enumerate(STORY):
+    for number, (step, key) in enumerate(zip(STORY, keys.of_presets(len(STORY)), strict=True)):
         st.button(
             f"{number + 1} {plain(step.title)}",
             key=f"preset_{step.slug}",
-            shortcut=keys.of_preset(number),
+            shortcut=key,
             on_click=_open,
             args=(number,),
         )

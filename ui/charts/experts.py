@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core.evaluate import Result, all_experts_step, decode_sweep
+from core.evaluate import Result, all_experts_sweep, decode_sweep
 from core.units import significant
 from ui import palette
 from ui.charts import pinned
@@ -87,7 +87,7 @@ def experts_ceiling_figure(result: Result, before: Result | None = None) -> Figu
     steps = decode_sweep(s, batches)
     upper = [step.tokens_per_s for step in steps]
     middle = [step.expected.tokens_per_s for step in steps if step.expected]
-    lower = [all_experts_step(s, b).tokens_per_s for b in batches]
+    lower = [step.tokens_per_s for step in all_experts_sweep(s, batches)]
     x_axis = batch_axis(batches, title={"text": "users (batch)"})
     x_range: list[float] = x_axis["range"]
     band = {"fill": "tonexty", "fillcolor": palette.SHADE, "hovertemplate": USER_HOVER}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from core.live import COUNTED, Frame, Reel, edge_words, setting
+from core.live import COUNTED, Reel, edge_words, setting
 from core.units import format_bytes, format_rate, in_unit, significant
 from ui import palette
 from ui.charts.base import Figure, axis, bars, layout, line, rule, shade
@@ -37,7 +37,6 @@ TICKS_MOST = 7
 STEP_MS = 140  # of one frame while it plays
 SETTING_CHARS, SETTING_LINE = 100, 56  # of the setting and of one of its lines
 SYMBOLS = ("circle", "diamond")
-GLYPHS = ("●", "◆")
 PARTS = (("weights", palette.WEIGHTS), ("KV cache", palette.CACHE), ("reserve", palette.RESERVE), ("free", None))
 
 # What a figure cannot say: words in the theme's colour, a grip to grab from afar, no Play where motion is unwanted.
@@ -76,7 +75,7 @@ def live_figure(found: Reel) -> Figure:
             margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM, "autoexpand": False},
             shapes=draw.shapes(),
             xaxis=axis(range=[0, draw.bar_end], anchor="y", **hidden),
-            yaxis=axis(range=[-0.5, 0.5], domain=[draw.under("bar"), draw.under("setting")], **hidden),
+            yaxis=axis(range=[-0.5, 0.5], domain=[draw.under["bar"], draw.under["setting"]], **hidden),
             xaxis2=draw.x_axis(),
             yaxis2=draw.y_axis(),
             xaxis3=axis(range=[0, 1], anchor="y3", **hidden),  # for the words: shares of the plot area
@@ -126,6 +125,9 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+SYSTEM_GLYPH, USER_GLYPH = coloured("●", palette.SYSTEM), coloured("◆", palette.USER)
+
+
 class _Drawing:
     """What of the figure moves, and what stands."""
 
@@ -145,17 +147,15 @@ class _Drawing:
         self.setting = broken(cut(setting(found), SETTING_CHARS), SETTING_LINE)
         names = ("setting", "bar", "mark", "said", "means", "names", "sizes", "speed")
         heights = (SETTING * len(self.setting), BAR, MARK, SAID, MEANS, NAMES, SIZES, SPEED)
-        self.rows: dict[str, int] = dict(zip(names, heights, strict=True))
         self.curve = AREA - sum(heights)
-
-    def under(self, name: str) -> float:
-        """The lower edge of a row, as a share of the plot area."""
-        names = list(self.rows)
-        return 1 - sum(self.rows[row] for row in names[: names.index(name) + 1]) / AREA
-
-    def middle(self, name: str) -> float:
-        """The middle of a row, as a share of the plot area."""
-        return self.under(name) + self.rows[name] / 2 / AREA
+        # The lower edge and the middle of each row, as shares of the plot area.
+        self.under: dict[str, float] = {}
+        self.middle: dict[str, float] = {}
+        top = 1.0
+        for name, height in zip(names, heights, strict=True):
+            self.under[name] = top - height / AREA
+            self.middle[name] = top - height / 2 / AREA
+            top = self.under[name]
 
     def size(self, value: float) -> str:
         return format_bytes(value, self.found.unit)
@@ -182,8 +182,8 @@ class _Drawing:
             "symbol": SYMBOLS[:one],
             "line": {"color": palette.PAPER, "width": 2},
         }
-        sizes = [(at, self.middle("sizes")) for at in PART_AT]
-        rows = [(0.0, self.middle("said")), (0.0, self.middle("means")), *sizes, (0.0, self.middle("speed"))]
+        sizes = [(at, self.middle["sizes"]) for at in PART_AT]
+        rows = [(0.0, self.middle["said"]), (0.0, self.middle["means"]), *sizes, (0.0, self.middle["speed"])]
         return [
             part("weights", palette.WEIGHTS),
             part("KV cache", palette.CACHE, "/"),
@@ -201,7 +201,7 @@ class _Drawing:
             },
             words(
                 "words",
-                [*rows, (1, self.middle("mark"))],
+                [*rows, (1, self.middle["mark"])],
                 textposition=["middle right"] * len(rows) + ["middle left"],
                 textfont={"size": [LARGE, TEXT, *[TEXT] * len(sizes), LARGE, TEXT]},
             ),
@@ -211,41 +211,28 @@ class _Drawing:
         """All that depends on the value: bar, marker, words."""
         frame = self.frames[index]
         m = frame.memory
-        parts = {"weights": m.weights_bytes, "KV cache": m.kv_bytes, "reserve": m.reserve_bytes, "free": m.free_bytes}
+        total = m.total_bytes
+        missing = total - m.capacity_bytes
+        values = (m.weights_bytes, m.kv_bytes, m.reserve_bytes, max(0, -missing))
+        sizes = [self.size(value) for value in values]
         drawn: list[dict[str, Any]] = []
         start = 0
-        for name, value in parts.items():
-            text = f" {name} {self.size(value)}"
+        for (name, _), value, size in zip(PARTS, values, sizes, strict=True):
+            text = f" {name} {size}"
             shown = min(start + value, self.end_bytes) - start
             fits = shown > CHARACTER * len(text) * self.end_bytes
             drawn.append({"type": "bar", "x": [self.scaled(value)], "text": [text if fits else ""]})
             start += value
-        speeds = [frame.tokens_per_s, frame.tokens_per_s_per_user][: 1 if self.alone else 2]
-        here = {"type": "scatter", "x": [index] * len(speeds), "y": speeds}
-        return {
-            "data": [*drawn, here, {"type": "scatter", "text": self.said(frame)}],
-            "traces": list(range(len(drawn) + 2)),
-        }
-
-    def said(self, frame: Frame) -> list[str]:
-        """Verdict, what it means, sizes of the parts, ceiling, and whether the bar is longer than its axis."""
-        m = frame.memory
-        free = self.size(m.free_bytes) if m.fits else f"−{self.size(m.over_by_bytes)}"
-        glyphs = [coloured(g, c) for g, c in zip(GLYPHS, (palette.SYSTEM, palette.USER), strict=True)]
-        ceiling = "At most" if m.fits else "If it fitted:"
-        ceiling += f" {glyphs[0]} <b>{format_rate(frame.tokens_per_s)}</b>"
+        if missing > 0:
+            sizes[-1] = f"−{self.size(missing)}"
+        speeds = [frame.tokens_per_s] if self.alone else [frame.tokens_per_s, frame.tokens_per_s_per_user]
+        drawn.append({"type": "scatter", "x": [index] * len(speeds), "y": speeds})
+        ceiling = f"{'If it fitted:' if missing > 0 else 'At most'} {SYSTEM_GLYPH} <b>{format_rate(speeds[0])}</b>"
         if not self.alone:
-            ceiling += f" together, {glyphs[1]} <b>{significant(frame.tokens_per_s_per_user)}</b> each"
-        return [
-            f"<b>{charted(frame.verdict)}</b>",
-            charted(frame.words),
-            *(self.size(value) for value in (m.weights_bytes, m.kv_bytes, m.reserve_bytes)),
-            free,
-            ceiling,
-            "goes on ▸" if m.total_bytes > self.end_bytes else "",
-        ]
-
-    # What stands.
+            ceiling += f" together, {USER_GLYPH} <b>{significant(speeds[1])}</b> each"
+        said = [f"<b>{charted(frame.verdict)}</b>", charted(frame.words), *sizes, ceiling]
+        drawn.append({"type": "scatter", "text": [*said, "goes on ▸" if total > self.end_bytes else ""]})
+        return {"data": drawn, "traces": list(range(len(drawn)))}
 
     def curves(self) -> list[dict[str, Any]]:
         xs = list(range(len(self.frames)))
@@ -260,16 +247,16 @@ class _Drawing:
         """The setting, the capacity, names of the parts, where memory ends."""
         mark = self.capacity / self.end_bytes
         found = [
-            ((0.0, self.middle("setting")), "middle right", "<br>".join(map(charted, self.setting))),
+            ((0.0, self.middle["setting"]), "middle right", "<br>".join(map(charted, self.setting))),
             (
-                (mark, self.middle("mark")),
+                (mark, self.middle["mark"]),
                 "middle right" if mark < 0.25 else "middle left",
                 f"{SPACE}capacity {self.size(self.capacity)}{SPACE}",
             ),
         ]
         for (name, color), at in zip(PARTS, PART_AT, strict=True):
             named = f"{coloured('■', color) if color else '□'} {name}"
-            found.append(((at, self.middle("names")), "middle right", named))
+            found.append(((at, self.middle["names"]), "middle right", named))
         at, ends = self.edge_at(), self.edge_words()
         if at is not None and ends is not None:
             low, high = self.x_range
