@@ -7,8 +7,8 @@ for it: what depends on the model alone is worked out once, the rest by the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Literal, Protocol, TypeVar, get_args
 
 from core import cost, decode, prefill
@@ -259,6 +259,7 @@ class _Column:
         self.is_moe = self.model.moe is not None
         self.format = s.weight_format_spec
         self._costs: dict[int, tuple[Costs, int]] = {}
+        self._expected: dict[float, float] = {}
         first, _ = self.costs(s.n_gpus)
         self.weights_bytes = first.weights.stored_bytes
         self.weights_read = first.weights.read_bytes(skip_embedding=s.skip_embedding)
@@ -293,25 +294,35 @@ class _Column:
             rounding=rounding,
         )
 
-    def speed(self, device: _Device, n_gpus: int, batch: int) -> Speed:
-        """The decode step of `batch` sequences on `n_gpus`."""
-        s = self.scenario
+    def speeds(self, device: _Device, n_gpus: int, batches: Iterable[int]) -> list[Speed]:
+        """The decode steps of batches on `n_gpus`."""
+        s, weights_read = self.scenario, self.weights_read
         at, _ = self.costs(n_gpus)
-        tokens = decode.tokens_on_one_gpu(batch=batch, n_gpus=n_gpus, split=s.split)
         bandwidth = decode.group_rate(one=device.bandwidth, n_gpus=n_gpus, split=s.split)
         peak = decode.group_rate(one=device.peak(self.format.peak), n_gpus=n_gpus, split=s.split)
-        kv_read = at.kv_read_bytes(context=s.context, tokens=tokens)
-        flops = at.step_flops(attention_flops=self.attention, tokens=tokens)
-        compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=peak)
-
-        def step_s(weights_read: float) -> float:
+        kv_read_bytes = at.kv_read_bytes(s.context)
+        found: list[Speed] = []
+        for batch in batches:
+            tokens = decode.tokens_on_one_gpu(batch=batch, n_gpus=n_gpus, split=s.split)
+            kv_read = kv_read_bytes(tokens)
+            flops = at.step_flops(attention_flops=self.attention, tokens=tokens)
+            compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=peak)
             memory_s = decode.memory_time_s(bytes_read=weights_read + kv_read, bandwidth_bytes_per_s=bandwidth)
-            return decode.step_time_s(memory_s=memory_s, compute_s=compute_s)
+            expected = None
+            if self.is_moe:
+                bytes_read = self.expected_read(tokens) + kv_read
+                usual_s = decode.memory_time_s(bytes_read=bytes_read, bandwidth_bytes_per_s=bandwidth)
+                expected = decode.step_time_s(memory_s=usual_s, compute_s=compute_s)
+            found.append(Speed(batch, decode.step_time_s(memory_s=memory_s, compute_s=compute_s), expected))
+        return found
 
-        expected = None
-        if self.is_moe:
-            expected = step_s(at.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=tokens))
-        return Speed(batch, step_s(self.weights_read), expected)
+    def expected_read(self, tokens: float) -> float:
+        """Weight bytes that a step of so many tokens reads, by the experts expected."""
+        found = self._expected.get(tokens)
+        if found is None:
+            weights, skip = self.costs(self.scenario.n_gpus)[0].weights, self.scenario.skip_embedding
+            found = self._expected[tokens] = weights.read_bytes(skip_embedding=skip, tokens=tokens)
+        return found
 
     def ttft_s(self, device: _Device, n_gpus: int) -> float:
         """Least time to the first token of one prompt; all GPUs work on it, whatever the split."""
@@ -329,6 +340,7 @@ class _Column:
             return Row(self.model, device.gpu, device.terms, fits_as_asked=False, n_gpus=None)
         at, _ = self.costs(n_gpus)
         most = at.stored.largest_batch(self.room_bytes(device, n_gpus), self.scenario.context)
+        one, *full = self.speeds(device, n_gpus, (1,) if most is None else (1, min(most, BATCH_MAX)))
         return Row(
             self.model,
             device.gpu,
@@ -337,8 +349,8 @@ class _Column:
             n_gpus=n_gpus,
             max_batch=most,
             ttft_s=self.ttft_s(device, n_gpus),
-            one=self.speed(device, n_gpus, 1),
-            full=None if most is None else self.speed(device, n_gpus, min(most, BATCH_MAX)),
+            one=one,
+            full=full[0] if full else None,
         )
 
 
@@ -369,12 +381,25 @@ def grid(
     [(1, 56, 196), (2, 4, 47)]
     """
     own = dict(edits)
-    devices = [_Device(gpu, own.get(gpu.slug)) for gpu in on_gpus]
+    return _rows(scenario, of_models, [_Device(gpu, own.get(gpu.slug)) for gpu in on_gpus])
+
+
+@lru_cache(maxsize=128)
+def _column(scenario: Scenario, released: ModelSpec) -> _Column:
+    return _Column(scenario, released)
+
+
+def _rows(scenario: Scenario, of_models: Iterable[ModelSpec], devices: Sequence[_Device]) -> list[Row]:
     found: list[Row] = []
     for released in of_models:
-        column = _Column(scenario, released)
+        column = _column(scenario, released)
         found += [column.row(device) for device in devices]
     return found
+
+
+@cache
+def _catalog_devices() -> list[_Device]:
+    return [_Device(gpu, None) for gpu in gpus().values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,28 +461,43 @@ def batches_to(most: int) -> list[int]:
 def curves(scenario: Scenario, rows: Iterable[Row], count: Count = "together") -> list[list[Point]]:
     """Each row that fits along the batches, from one user to as many as fit.
 
-    All rows are taken at the same batches, each other's largest ones too: what is as fast at equal batch is then
-    equal in the picture, and never ahead only because the other was not looked at there.
+    Where a row ends on the front, all others that hold as many users are taken at that batch too: what is as fast at
+    equal batch is then equal in the picture, and nothing leads only because another was not looked at there.
 
     >>> row = grid(Scenario(), [models()["llama-3-8b"]], [gpus()["h100-sxm"]])[0]
     >>> [point.speed.batch for point in curves(Scenario(), [row])[0]]
     [1, 2, 4, 8, 16, 32, 56]
     """
-    fits = [(row, row.full.batch) for row in rows if row.full is not None]
-    batches = sorted({batch for most in {most for _, most in fits} for batch in batches_to(most)})
-    columns: dict[ModelSpec, _Column] = {}
-    found: list[list[Point]] = []
-    for row, most in fits:
-        if row.n_gpus is None or counted(row, 1, count) is None:
-            continue
-        column = columns.get(row.model)
-        if column is None:
-            own = scenario.released_model if row.model == scenario.model_spec else row.model
-            column = columns[row.model] = _Column(scenario, own)
-        device = _Device(row.gpu, None)
-        speeds = [column.speed(device, row.n_gpus, batch) for batch in batches if batch <= most]
-        found.append([Point(row, speed, counted(row, speed.tokens_per_s, count) or 0.0) for speed in speeds])
-    return found
+    found = [_Curve(scenario, row, count) for row in rows if row.full and counted(row, 1, count) is not None]
+    for curve in found:
+        curve.take(batches_to(curve.most))
+    ends = {point.speed.batch for point in pareto(point for curve in found for point in curve.points) if point.is_full}
+    for curve in found:
+        curve.take(ends)
+    return [curve.points for curve in found]
+
+
+class _Curve:
+    """A row at batch after batch."""
+
+    def __init__(self, scenario: Scenario, row: Row, count: Count) -> None:
+        self.row = row
+        self.count: Count = count
+        self.most = row.full.batch if row.full else 0
+        self.points: list[Point] = []
+        own = scenario.released_model if row.model == scenario.model_spec else row.model
+        self._column = _column(scenario, own)
+        self._device = _Device(row.gpu, None)
+
+    def take(self, batches: Iterable[int]) -> None:
+        """The row at these batches too, as far as they fit."""
+        row, there = self.row, {point.speed.batch for point in self.points}
+        new = [batch for batch in batches if batch <= self.most and batch not in there]
+        if not new or row.n_gpus is None:
+            return
+        speeds = self._column.speeds(self._device, row.n_gpus, new)
+        self.points += [Point(row, speed, counted(row, speed.tokens_per_s, self.count) or 0.0) for speed in speeds]
+        self.points.sort(key=lambda point: point.speed.batch)
 
 
 T = TypeVar("T", bound=HasPlace)
@@ -611,12 +651,36 @@ class Comparison:
         return len(self.rows) > CHART_ROWS
 
 
+@lru_cache(maxsize=160)
+def _on_every_device(scenario: Scenario) -> tuple[Row, ...]:
+    """A scenario's model on all devices of the catalog: most of a large grid stays when one of its models changes."""
+    return tuple(_rows(scenario, [scenario.released_model], _catalog_devices()))
+
+
 @lru_cache(maxsize=4)
-def _whole_grid(scenario: Scenario, over: Over, edits: Edits) -> tuple[tuple[Row, ...], int]:
+def _whole_grid(scenario: Scenario, over: Over) -> tuple[tuple[Row, ...], int]:
+    """All cells at the catalog's prices, and how many models stop before the context."""
     of_models, on_gpus = specs(scenario, over)
     own = scenario.released_model
     long_enough = [model for model in of_models if model == own or model.max_context >= scenario.context]
-    return tuple(grid(scenario, long_enough, on_gpus, edits)), len(of_models) - len(long_enough)
+    found: list[Row] = []
+    if over == "models":
+        found += grid(scenario, long_enough, on_gpus)
+    else:
+        extra = [gpu for gpu in on_gpus if gpus().get(gpu.slug) is not gpu]
+        base = scenario.replace(gpu=Scenario().gpu)
+        for model in long_enough:
+            found += grid(scenario, [model], extra) if extra else []
+            found += _on_every_device(scenario_for(base, model))
+    return tuple(found), len(of_models) - len(long_enough)
+
+
+def _priced(cells: tuple[Row, ...], edits: Edits) -> tuple[Row, ...]:
+    """The cells at the reader's own prices and powers."""
+    own = dict(edits)
+    if not own:
+        return cells
+    return tuple(replace(r, terms=terms(r.gpu, own[r.gpu.slug])) if r.gpu.slug in own else r for r in cells)
 
 
 def _fewest_gpus(row: Row) -> tuple[int, float]:
@@ -634,7 +698,8 @@ def compare(scenario: Scenario, choice: Choice = Choice(), edits: Edits = ()) ->
     (True, True)
     """
     # The batch is the grid's own, so scenarios that differ in nothing else share one grid.
-    cells, n_short = _whole_grid(scenario.replace(batch=1), choice.over, edits)
+    whole, n_short = _whole_grid(scenario.replace(batch=1), choice.over)
+    cells = _priced(whole, edits)
     rows = sorted((row for row in cells if is_chosen(row, choice)), key=_fewest_gpus)
     drawn = curves(scenario, rows, choice.count) if len(rows) <= CHART_ROWS else []
     return Comparison(

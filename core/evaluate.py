@@ -188,11 +188,15 @@ class Costs:
     body_params: int
     head_params: int
 
-    def kv_read_bytes(self, *, context: int, tokens: float) -> float:
-        """Cache bytes that one step of `tokens` sequences reads. Formula 6."""
-        if isinstance(tokens, int):
-            return self.read.bytes(context, tokens)
-        return self.read.exact_bytes(context) * tokens
+    def kv_read_bytes(self, context: int) -> Callable[[float], float]:
+        """Cache bytes that one step of `tokens` sequences reads at a context, as a function of `tokens`. Formula 6."""
+        scaled, denominator = self.read.scaled(context), self.read.denominator
+        exact = scaled / denominator
+
+        def read(tokens: float) -> float:
+            return int(-(-scaled * tokens // denominator)) if isinstance(tokens, int) else exact * tokens
+
+        return read
 
     def step_flops(self, *, attention_flops: float, tokens: float) -> float:
         """FLOPs of one step: `tokens` times the matrices' and the attention's of one token. Formula 8."""
@@ -316,35 +320,36 @@ class _Group:
             max_context=stored.longest_context(self.room, batch),
         )
 
-    def steps(self, context: int) -> Callable[[int], Decode]:
-        """The decode step as a function of the batch."""
-        s, cost = self.scenario, self.cost
-        attention = attention_flops_per_token(s.model_spec, context)
-        least = float(self.moe.n_active) if self.moe else None
+    def step(self, batch: int, kv_read_bytes: Callable[[float], float], attention: float) -> Decode:
+        """One decode step; `attention` are the FLOPs of one token's attention at the context."""
+        s, cost, moe = self.scenario, self.cost, self.moe
+        tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
+        kv_read = kv_read_bytes(tokens)
+        flops = cost.step_flops(attention_flops=attention, tokens=tokens)
+        compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=self.peak)
+        read = self.least_read
+        memory_s = decode.memory_time_s(bytes_read=read + kv_read, bandwidth_bytes_per_s=self.bandwidth)
+        if moe is None:
+            return Decode(batch, read, kv_read, flops, memory_s, compute_s, None)
+        usual = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=tokens)
+        usual_s = decode.memory_time_s(bytes_read=usual + kv_read, bandwidth_bytes_per_s=self.bandwidth)
+        touched = cost.weights.experts[0].touched(tokens)
+        expected = DecodeStep(batch, usual, kv_read, flops, usual_s, compute_s, touched)
+        return Decode(batch, read, kv_read, flops, memory_s, compute_s, float(moe.n_active), expected)
 
-        def at(batch: int) -> Decode:
-            tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
-            kv_read = cost.kv_read_bytes(context=context, tokens=tokens)
-            flops = cost.step_flops(attention_flops=attention, tokens=tokens)
-            compute_s = decode.compute_time_s(flops=flops, peak_flops_per_s=self.peak)
-
-            def memory_s(weights_read: float) -> float:
-                return decode.memory_time_s(bytes_read=weights_read + kv_read, bandwidth_bytes_per_s=self.bandwidth)
-
-            expected = None
-            if self.moe:
-                read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=tokens)
-                touched = cost.weights.experts[0].touched(tokens)
-                expected = DecodeStep(batch, read, kv_read, flops, memory_s(read), compute_s, touched)
-            read = self.least_read
-            return Decode(batch, read, kv_read, flops, memory_s(read), compute_s, least, expected)
-
-        return at
+    def steps(self, batches: Iterable[int]) -> list[Decode]:
+        """The decode steps of batches at the scenario's context."""
+        at = self._at(self.scenario.context)
+        return [self.step(batch, *at) for batch in batches]
 
     def results(self, scenarios: Sequence[Scenario]) -> list[Result]:
         """Of scenarios that differ from the group's in batch and context alone."""
-        at = {context: self.steps(context) for context in {s.context for s in scenarios}}
-        return [Result(s, self.memory(s.context, s.batch), at[s.context](s.batch)) for s in scenarios]
+        at = {context: self._at(context) for context in {s.context for s in scenarios}}
+        return [Result(s, self.memory(s.context, s.batch), self.step(s.batch, *at[s.context])) for s in scenarios]
+
+    def _at(self, context: int) -> tuple[Callable[[float], float], float]:
+        """What a step needs of the context."""
+        return self.cost.kv_read_bytes(context), attention_flops_per_token(self.scenario.model_spec, context)
 
 
 def _prefill(scenario: Scenario, cost: Costs) -> Prefill:
@@ -372,9 +377,7 @@ def evaluate(scenario: Scenario) -> Result:
     >>> result.memory.weights_bytes, result.memory.kv_bytes, round(result.decode.tokens_per_s, 1)
     (16060522496, 34359738368, 2126.1)
     """
-    group = _Group(scenario)
-    batch, context = scenario.batch, scenario.context
-    return Result(scenario, group.memory(context, batch), group.steps(context)(batch))
+    return _Group(scenario).results([scenario])[0]
 
 
 def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
@@ -467,7 +470,7 @@ def all_experts_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode
         memory_s = decode.memory_time_s(bytes_read=bytes_read, bandwidth_bytes_per_s=group.bandwidth)
         return DecodeStep(step.batch, read, step.kv_read_bytes, step.flops, memory_s, step.compute_s, touched)
 
-    return list(map(slowed, map(group.steps(scenario.context), batches)))
+    return list(map(slowed, group.steps(batches)))
 
 
 def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
@@ -476,7 +479,7 @@ def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
     >>> [round(step.tokens_per_s) for step in decode_sweep(Scenario(), (1, 32))]
     [196, 2126]
     """
-    return list(map(_Group(scenario).steps(scenario.context), batches))
+    return _Group(scenario).steps(batches)
 
 
 @lru_cache(maxsize=256)

@@ -125,6 +125,7 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+MOVING = list(range(len(PARTS) + 2))  # the traces that frames change, first in the figure: parts, marker, words
 SYSTEM_GLYPH, USER_GLYPH = coloured("●", palette.SYSTEM), coloured("◆", palette.USER)
 
 
@@ -232,7 +233,7 @@ class _Drawing:
             ceiling += f" together, {USER_GLYPH} <b>{significant(speeds[1])}</b> each"
         said = [f"<b>{charted(frame.verdict)}</b>", charted(frame.words), *sizes, ceiling]
         drawn.append({"type": "scatter", "text": [*said, "goes on ▸" if total > self.end_bytes else ""]})
-        return {"data": drawn, "traces": list(range(len(drawn)))}
+        return {"data": drawn, "traces": MOVING}
 
     def curves(self) -> list[dict[str, Any]]:
         xs = list(range(len(self.frames)))
