@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -24,6 +25,9 @@ from core.view import View
 from ui import charts, keys, pins, projected, shell
 from ui.figure import ReadyFigure
 from ui.text import escaped, plain
+
+if TYPE_CHECKING:
+    import pandas
 
 LONG_TABLE = 16
 NUMBER = st.column_config.NumberColumn(format="localized")
@@ -312,11 +316,17 @@ def reading(texts: Sequence[Reading]) -> None:
     st.caption("Read on: " + "; ".join(parts) + ".")
 
 
-def grid(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str) -> None:
-    """A large table to sort and search, with its download."""
+@lru_cache(maxsize=8)
+def frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
+    """Rows as Streamlit takes a large table; made once for as long as they stay the same."""
     import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
 
-    frame = pandas.DataFrame(rows, columns=list(header))
-    numbers = {name: NUMBER for name in frame.select_dtypes("number").columns if name != "year"}
-    st.dataframe(frame, hide_index=True, key=f"grid_{name}", column_config=numbers)
+    return pandas.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else [], columns=header)
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str) -> None:
+    """A large table to sort and search, with its download."""
+    table = frame(tuple(header), tuple(map(tuple, rows)))
+    numbers = {name: NUMBER for name in table.select_dtypes("number").columns if name != "year"}
+    st.dataframe(table, hide_index=True, key=f"grid_{name}", column_config=numbers)
     csv_button(header, rows, name=name, label="Download as CSV")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -41,6 +41,7 @@ from core.compare_report import (
     speed_alt,
 )
 from core.pins import PINS_MAX
+from core.report import Cell
 from core.view import View
 from ui import blocks, charts, pins, shell
 from ui.text import plain
@@ -113,18 +114,25 @@ def _format(numbers: Iterable[float]) -> str:
     return "localized" if smallest >= 1 else f"%.{min(6, 2 - math.floor(math.log10(smallest)))}f"
 
 
-def table(found: Comparison) -> None:
-    """Every shown row, to sort and search; what is unknown stays blank. The download is exact."""
-    header, rows = comparison_rows(found)
-    import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
-
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(header)}
-    config: dict[str, Any] = {header[0]: st.column_config.TextColumn(pinned=True)}
-    for name, cells in columns.items():
+@lru_cache(maxsize=8)
+def _formats(header: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> dict[str, str]:
+    """How the numbers of each column that has some are written."""
+    found: dict[str, str] = {}
+    for name, cells in zip(header, zip(*rows, strict=True), strict=False):
         numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
         if numbers:
-            config[name] = st.column_config.NumberColumn(format=_format(numbers))
-    st.dataframe(pandas.DataFrame(columns), hide_index=True, key="grid_compare", column_config=config, placeholder="")
+            found[name] = _format(numbers)
+    return found
+
+
+def table(found: Comparison) -> None:
+    """Every shown row, to sort and search; what is unknown stays blank. The download is exact."""
+    header, cells = comparison_rows(found)
+    rows = tuple(cells)
+    config: dict[str, Any] = {header[0]: st.column_config.TextColumn(pinned=True)}
+    config |= {name: st.column_config.NumberColumn(format=form) for name, form in _formats(header, rows).items()}
+    shown = blocks.frame(header, rows)
+    st.dataframe(shown, hide_index=True, key="grid_compare", column_config=config, placeholder="")
     blocks.csv_of(partial(comparison_rows, found, exact=True), name="compare")
 
 
