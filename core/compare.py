@@ -571,9 +571,9 @@ def specs(scenario: Scenario, over: Over) -> tuple[list[ModelSpec], list[GpuSpec
     """The models and devices of a grid: the catalogs', and the scenario's own where it is not in them."""
     model, gpu = scenario.released_model, scenario.gpu_spec
     of_models, on_gpus = list(models().values()), list(gpus().values())
-    if model not in of_models:
+    if models().get(model.slug) != model:
         of_models.insert(0, model)
-    if gpu not in on_gpus:
+    if gpus().get(gpu.slug) != gpu:
         on_gpus.insert(0, gpu)
     return ([model] if over == "gpus" else of_models), ([gpu] if over == "models" else on_gpus)
 
@@ -637,7 +637,9 @@ class Comparison:
 
     def is_own(self, row: Row) -> bool:
         """Whether a row is the scenario's own model on its own device."""
-        return row.gpu == self.scenario.gpu_spec and row.model == self.scenario.model_spec
+        gpu, model = self.scenario.gpu_spec, self.scenario.model_spec
+        slugs = (row.gpu.slug, row.model.slug) == (gpu.slug, model.slug)  # most rows differ in one, and these are quick
+        return slugs and row.gpu == gpu and row.model == model
 
     @property
     def front_rows(self) -> list[Point]:
@@ -667,7 +669,7 @@ def _whole_grid(scenario: Scenario, over: Over) -> tuple[tuple[Row, ...], int]:
     if over == "models":
         found += grid(scenario, long_enough, on_gpus)
     else:
-        extra = [gpu for gpu in on_gpus if gpus().get(gpu.slug) is not gpu]
+        extra = on_gpus[: len(on_gpus) - len(gpus())]  # the reader's own
         base = scenario.replace(gpu=Scenario().gpu)
         for model in long_enough:
             found += grid(scenario, [model], extra) if extra else []

@@ -19,6 +19,15 @@ from core.query import QueryReader, one_of, shown
 BATCH_MAX = 10**15  # far above any batch that memory allows, so no verdict ever rests on it
 GPUS_MAX = 1024
 LOAD_MAX = {"batch": BATCH_MAX, "context": CONTEXT_MAX}
+# What a scenario looks up once, and the fields that it depends on.
+LOOKED_UP = {
+    "released_model": {"model"},
+    "model_key": {"model"},
+    "model_spec": {"model", "kv_heads"},
+    "weight_format_spec": {"model", "weight_format"},
+    "gpu_spec": {"gpu"},
+    "gpu_key": {"gpu"},
+}
 RESERVE_MAX = 0.9
 
 Split = Literal["tensor", "layer"]
@@ -116,7 +125,7 @@ class Scenario(Frozen):
         """The device."""
         return self.gpu if isinstance(self.gpu, GpuSpec) else gpus()[self.gpu]
 
-    @property
+    @cached_property
     def weight_format_spec(self) -> WeightFormat:
         """The weight format, "native" resolved for the model."""
         model = self.released_model
@@ -133,13 +142,17 @@ class Scenario(Frozen):
         >>> Scenario().replace(batch=64).batch
         64
         """
-        if not all(type(value) is int and 1 <= value <= LOAD_MAX.get(name, 0) for name, value in changes.items()):
-            return self.model_copy(update=changes)
-        # Nothing else hangs on the load: a sweep over it keeps the model and the device that were looked up.
-        copy = self.__copy__()
-        held = vars(copy)
-        held.update(changes)
-        held.pop("_hash", None)
+        held = vars(self)
+        if all(type(value) is int and 1 <= value <= LOAD_MAX.get(name, 0) for name, value in changes.items()):
+            # Nothing else hangs on the load, so a sweep over it needs no look at the rest.
+            copy = self.__copy__()
+            vars(copy).update(changes)
+            vars(copy).pop("_hash", None)
+            return copy
+        copy = self.model_copy(update=changes)
+        for name, fields in LOOKED_UP.items():
+            if name in held and fields.isdisjoint(changes):
+                vars(copy)[name] = held[name]
         return copy
 
     def to_query(self) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """Scenario: what is refused and how, and links of every kind."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from core.catalog import explain, gpus, models
 from core.query import one_of, shown
-from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, QUERY_KEYS, Scenario
+from core.scenario import BATCH_MAX, CONTEXT_MAX, GPUS_MAX, LOOKED_UP, QUERY_KEYS, Scenario
 
 LINK = Scenario().to_query()
 
@@ -78,8 +80,9 @@ def test_native_is_resolved_for_the_model(model, fmt, bits):
 
 def test_replace_validates():
     assert Scenario().replace(batch=64, reserve=0.2) == Scenario(batch=64, reserve=0.2)
-    with pytest.raises(ValidationError, match="batch"):
-        Scenario().replace(batch=0)
+    for load in (0, -1, 1.5, "x", BATCH_MAX + 1, None):
+        with pytest.raises(ValidationError, match="batch"):
+            Scenario().replace(batch=load)
     with pytest.raises(ValidationError, match="kv_heads"):
         Scenario(kv_heads=32).replace(model="qwen2.5-7b")
 
@@ -278,3 +281,29 @@ def test_shown(value, text):
 def test_one_of():
     assert one_of(("a", "b")) == "one of a, b"
     assert one_of(()) == "left as released"
+
+
+@given(st.data())
+def test_a_changed_copy_is_what_would_have_been_made_anew(data: st.DataObject) -> None:
+    """Whatever the first one had looked up before."""
+    changes = {
+        "model": st.sampled_from(["llama-3-8b", "gpt2-xl", "deepseek-v3"]),
+        "gpu": st.sampled_from(["h100-sxm", "t4"]),
+        "batch": st.integers(1, BATCH_MAX),
+        "context": st.integers(1, CONTEXT_MAX),
+        "kv_heads": st.just(None),
+        "weight_format": st.sampled_from(["native", "fp8"]),
+        "reserve": st.sampled_from([0.0, 0.1]),
+    }
+    fields = st.fixed_dictionaries({}, optional=changes)
+    first, then = data.draw(fields), data.draw(fields)
+    old = Scenario(**first)
+    for name in data.draw(st.sets(st.sampled_from(sorted(LOOKED_UP)))):
+        getattr(old, name)
+    hash(old)
+    copy, new = old.replace(**then), Scenario(**(first | then))
+    assert copy == new
+    assert hash(copy) == hash(new)
+    for name in LOOKED_UP:
+        assert getattr(copy, name) == getattr(new, name)
+    assert copy.to_query() == new.to_query()
