@@ -23,7 +23,7 @@ from ui.text import plain
 
 # A rerun makes thousands of objects that end with it. Looked through by the 700, as is Python's custom, they cost a
 # page a tenth of its time; cycles among them are few.
-gc.set_threshold(10_000, 10, 10)
+gc.set_threshold(10_000, 50, 10)
 
 OPENING = View(presets.OPENING)
 
