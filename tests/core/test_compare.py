@@ -213,6 +213,25 @@ def test_curves_are_evaluate_along_batches(scenario: Scenario, on: list[str], co
         assert steps == sorted(steps)  # a larger batch never makes a step shorter
 
 
+@pytest.mark.parametrize(
+    ("scenario", "choice"),
+    [
+        (Scenario(model="llama-3-70b", context=3_000), Choice(count="gpu")),
+        (Scenario(model="mixtral-8x7b"), Choice(only=frozenset({"consumer"}))),
+        (Scenario(model="llama-2-7b", context=3_000), Choice(count="joule")),
+    ],
+)
+def test_nothing_leads_because_another_was_not_looked_at_there(scenario: Scenario, choice: Choice) -> None:
+    """Here a row ends among the fastest, at a batch that the others would not be taken at otherwise."""
+    found, count = compare(scenario, choice), choice.count
+    for point in found.front:
+        batch = point.speed.batch
+        for row in (curve[0].row for curve in found.curves if curve[-1].speed.batch >= batch):
+            decode = evaluate(scenario.replace(gpu=row.gpu.slug, n_gpus=row.n_gpus, batch=batch)).decode
+            there = SimpleNamespace(step_s=decode.step_s, throughput=counted(row, decode.tokens_per_s, count))
+            assert not dominates(there, point)
+
+
 def test_equal_devices_tie_on_the_front() -> None:
     """Devices of one bandwidth are as fast at equal batch: looked at there, none hides another."""
     found = compare(Scenario(), Choice(only=frozenset({"AMD", "datacenter"})))
