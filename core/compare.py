@@ -384,7 +384,7 @@ def grid(
     return _rows(scenario, of_models, [_Device(gpu, own.get(gpu.slug)) for gpu in on_gpus])
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=96)
 def _column(scenario: Scenario, released: ModelSpec) -> _Column:
     return _Column(scenario, released)
 
@@ -653,7 +653,7 @@ class Comparison:
         return len(self.rows) > CHART_ROWS
 
 
-@lru_cache(maxsize=160)
+@lru_cache(maxsize=96)
 def _on_every_device(scenario: Scenario) -> tuple[Row, ...]:
     """A scenario's model on all devices of the catalog: most of a large grid stays when one of its models changes."""
     return tuple(_rows(scenario, [scenario.released_model], _catalog_devices()))

@@ -316,7 +316,7 @@ def reading(texts: Sequence[Reading]) -> None:
     st.caption("Read on: " + "; ".join(parts) + ".")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
     """Rows as Streamlit takes a large table; made once for as long as they stay the same."""
     import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
