@@ -102,7 +102,7 @@ class Reel:
         return _swept(self.scenario, self.quantity)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def _swept(scenario: Scenario, quantity: Quantity) -> tuple[Result, ...]:
     return tuple(sweep(scenario, FIELDS[quantity], Reel(scenario, quantity, "GB").values))
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
 LONG_TABLE = 16
+KEPT_ROWS = 500  # a table of all models on all GPUs takes 10 MB
 NUMBER = st.column_config.NumberColumn(format="localized")
 # Plotly has one button for both, so the page chooses. Twice the pixels: PNGs go into slides.
 SVG, PNG = "SVG", "PNG"
@@ -316,9 +317,14 @@ def reading(texts: Sequence[Reading]) -> None:
     st.caption("Read on: " + "; ".join(parts) + ".")
 
 
-@lru_cache(maxsize=4)
 def frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
-    """Rows as Streamlit takes a large table; made once for as long as they stay the same."""
+    """Rows as Streamlit takes a large table; made once for as long as they stay the same, unless they are very many."""
+    make = _frame if len(rows) <= KEPT_ROWS else _frame.__wrapped__
+    return make(header, rows)
+
+
+@lru_cache(maxsize=8)
+def _frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
     import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
 
     return pandas.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else [], columns=header)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -114,7 +114,6 @@ def _format(numbers: Iterable[float]) -> str:
     return "localized" if smallest >= 1 else f"%.{min(6, 2 - math.floor(math.log10(smallest)))}f"
 
 
-@lru_cache(maxsize=4)
 def _formats(header: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> dict[str, str]:
     """How the numbers of each column that has some are written."""
     found: dict[str, str] = {}
