@@ -370,7 +370,7 @@ def _prefill(scenario: Scenario, cost: Costs) -> Prefill:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def evaluate(scenario: Scenario) -> Result:
     """Memory, decode step and prefill of one scenario.
 

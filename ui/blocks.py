@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
 LONG_TABLE = 16
-KEPT_ROWS = 500  # a table of all models on all GPUs takes 10 MB
+KEPT_ROWS = 100  # a table of all models on all GPUs takes 10 MB
 NUMBER = st.column_config.NumberColumn(format="localized")
 # Plotly has one button for both, so the page chooses. Twice the pixels: PNGs go into slides.
 SVG, PNG = "SVG", "PNG"

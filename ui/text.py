@@ -25,7 +25,7 @@ def plain(text: str) -> str:
     return _NUMBERED.sub(r"\1\\.", _MARKUP.sub(r"\\\1", _LATE.sub(_JOINER, " ".join(text.split()))))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def escaped(text: str) -> str:
     """Escaped for HTML.
 
