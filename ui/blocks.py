@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
@@ -22,15 +21,11 @@ from core.report import Rowset
 from core.takeaway import can_be_linked, command_line, json_text, notebook_lines, vllm_flags
 from core.verdict import Verdict, headline, setting
 from core.view import View
-from ui import charts, keys, pins, projected, shell
+from ui import charts, keys, pins, projected, shell, tables
 from ui.figure import ReadyFigure
 from ui.text import escaped, plain
 
-if TYPE_CHECKING:
-    import pandas
-
 LONG_TABLE = 16
-KEPT_ROWS = 100  # a table of all models on all GPUs takes 10 MB
 NUMBER = st.column_config.NumberColumn(format="localized")
 # Plotly has one button for both, so the page chooses. Twice the pixels: PNGs go into slides.
 SVG, PNG = "SVG", "PNG"
@@ -317,22 +312,9 @@ def reading(texts: Sequence[Reading]) -> None:
     st.caption("Read on: " + "; ".join(parts) + ".")
 
 
-def frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
-    """Rows as Streamlit takes a large table; made once for as long as they stay the same, unless they are very many."""
-    make = _frame if len(rows) <= KEPT_ROWS else _frame.__wrapped__
-    return make(header, rows)
-
-
-@lru_cache(maxsize=8)
-def _frame(header: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> pandas.DataFrame:
-    import pandas  # noqa: PLC0415 - 80 MB that most sessions do without
-
-    return pandas.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else [], columns=header)
-
-
 def grid(header: Sequence[str], rows: Sequence[Sequence[object]], *, name: str) -> None:
     """A large table to sort and search, with its download."""
-    table = frame(tuple(header), tuple(map(tuple, rows)))
+    table = tables.frame(tuple(header), tuple(map(tuple, rows)))
     numbers = {name: NUMBER for name in table.select_dtypes("number").columns if name != "year"}
     st.dataframe(table, hide_index=True, key=f"grid_{name}", column_config=numbers)
     csv_button(header, rows, name=name, label="Download as CSV")

@@ -43,7 +43,7 @@ from core.compare_report import (
 from core.pins import PINS_MAX
 from core.report import Cell
 from core.view import View
-from ui import blocks, charts, pins, shell
+from ui import blocks, charts, pins, shell, tables
 from ui.text import plain
 
 _EDITS = "_edits"
@@ -130,7 +130,7 @@ def table(found: Comparison) -> None:
     rows = tuple(cells)
     config: dict[str, Any] = {header[0]: st.column_config.TextColumn(pinned=True)}
     config |= {name: st.column_config.NumberColumn(format=form) for name, form in _formats(header, rows).items()}
-    shown = blocks.frame(header, rows)
+    shown = tables.frame(header, rows)
     st.dataframe(shown, hide_index=True, key="grid_compare", column_config=config, placeholder="")
     blocks.csv_of(partial(comparison_rows, found, exact=True), name="compare")
 
