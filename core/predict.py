@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.drafting import Speculation, speculate
@@ -128,16 +129,29 @@ class Prediction(Generic[AnyCase]):
     nothing: Callable[[View], str] = lambda view: f"{view.scenario.released_model.name} leaves nothing to predict here."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """A prediction put to one view."""
+    """A prediction put to one view; what explains the answer is worked out when it is asked for."""
 
     question: str
     claims: tuple[str, ...]
     right: int
-    why: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    explain: Callable[[], tuple[str, list[tuple[str, ...]]]]
+
+    @cached_property
+    def _explained(self) -> tuple[str, list[tuple[str, ...]]]:
+        return self.explain()
+
+    @property
+    def why(self) -> str:
+        """Why the right claim holds, in sentences."""
+        return self._explained[0]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The figures that it rests on, under `header`."""
+        return self._explained[1]
 
 
 def ask(prediction: Prediction[Any], view: View) -> Asked | None:
@@ -153,13 +167,17 @@ def ask(prediction: Prediction[Any], view: View) -> Asked | None:
     holding = [number for number, claim in enumerate(prediction.claims) if claim.holds(case)]
     if len(holding) != 1:
         raise AssertionError(f"{prediction.slug}: {len(holding)} claims hold for {view!r}")
+
+    def explain() -> tuple[str, list[tuple[str, ...]]]:
+        why = prediction.why(case, view.unit) + (what_if(case) if isinstance(case, Change) else "")
+        return why, case.rows(view.unit)
+
     return Asked(
         question=prediction.question(case),
         claims=tuple(claim.text for claim in prediction.claims),
         right=holding[0],
-        why=prediction.why(case, view.unit) + (what_if(case) if isinstance(case, Change) else ""),
         header=prediction.header,
-        rows=case.rows(view.unit),
+        explain=explain,
     )
 
 

@@ -12,11 +12,12 @@ from core.drafting import speculate
 from core.evaluate import (
     Result,
     all_experts_sweep,
+    bandwidth_bytes_per_s,
     costs,
     decode_sweep,
     evaluate,
-    intensities,
     limits,
+    peak_flops_per_s,
     sweep,
 )
 from core.formats import WEIGHT_FORMATS
@@ -306,7 +307,9 @@ def format_rows(scenario: Scenario, unit: Unit) -> Rowset:
         r = evaluate(scenario.replace(weight_format=name))
         m, d = r.memory, r.decode
         bits = 8 * m.weights_bytes / scenario.model_spec.n_params
-        ridge = intensities(r.scenario, r).ridge
+        ridge = ridge_flops_per_byte(
+            peak_flops_per_s=peak_flops_per_s(r.scenario), bandwidth_bytes_per_s=bandwidth_bytes_per_s(r.scenario)
+        )
         gpu, peak = r.scenario.gpu_spec, r.scenario.weight_format_spec.peak
         faster = peak is not None and gpu.peak_flops_per_s(peak) > gpu.peak_flops_per_s()
         arithmetic = peak.upper() if peak is not None and faster else "16 bits"

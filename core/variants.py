@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.catalog import gpus, models
 from core.evaluate import Result, evaluate
@@ -127,6 +128,7 @@ def architectures(context: int | None, slugs: Sequence[str] = ARCHITECTURES) -> 
 PEAK_NAMES: tuple[tuple[str, Peak | None], ...] = (("16 bits", None), ("FP8", "fp8"), ("INT8", "int8"), ("FP4", "fp4"))
 
 
+@lru_cache(maxsize=128)
 def ridge_rows(slug: str | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The ridge of a device (of all, with None) in every number format it has, derived: C / BW.
 
