@@ -10,7 +10,6 @@ from core.catalog import models
 from core.decode import tokens_on_one_gpu
 from core.evaluate import (
     DecodeStep,
-    Result,
     attention_flops_per_token,
     bandwidth_bytes_per_s,
     costs,
@@ -101,7 +100,7 @@ def verify_step(scenario: Scenario, draft_length: int) -> DecodeStep:
     cost = costs(s)
     width = draft_length + 1
     tokens = tokens_on_one_gpu(batch=s.batch, n_gpus=s.n_gpus, split=s.split)
-    plain = _evaluated(s).decode
+    plain = evaluate(s).decode
     at_tokens = tokens * width if s.model_spec.moe else None
     weights_read = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=at_tokens)
     attention = attention_flops_per_token(s.model_spec, s.context)
@@ -120,12 +119,6 @@ def verify_step(scenario: Scenario, draft_length: int) -> DecodeStep:
     )
 
 
-# A chart over draft lengths asks for few loads many times.
-@lru_cache(maxsize=256)
-def _evaluated(scenario: Scenario) -> Result:
-    return evaluate(scenario)
-
-
 @lru_cache(maxsize=256)
 def _drafting(scenario: Scenario, draft: ModelSpec) -> Scenario:
     return scenario.replace(model=draft, kv_heads=None)
@@ -140,7 +133,7 @@ def speculate(scenario: Scenario, draft: ModelSpec, *, draft_length: int, accept
     (2.773, 2.58)
     """
     drafting = _drafting(scenario, draft)
-    target, small = _evaluated(scenario), _evaluated(drafting)
+    target, small = evaluate(scenario), evaluate(drafting)
     return Speculation(
         acceptance=acceptance,
         draft_length=draft_length,
