@@ -19,6 +19,7 @@ from core.view import View
 
 SAME = "The pin is the same scenario: change something, and every picture shows both."
 BRIEF = ("cache", "weights", "tokens/s together")
+BRIEF_NAMED = 3  # of many differences, where there is little room
 MOST_DIGITS = 5  # of a factor so close to one that fewer would read as one
 
 
@@ -145,10 +146,18 @@ class Change:
             return ""
         return "it fits, before it did not" if now else "it does not fit, before it did"
 
-    @property
-    def what(self) -> str:
-        """The first half of the sentence: the fields that differ."""
-        return f"Against the pin, {', '.join(self.differences)}"
+    def what(self, *, brief: bool = False) -> str:
+        """The first half of the sentence: the fields that differ, or where there is little room the first of many.
+
+        >>> pin = Scenario(batch=8, context=1024, n_gpus=2, reserve=0, cache_format="fp8")
+        >>> changes(pin, Scenario(batch=16)).what(brief=True)
+        'Against the pin, GPUs 2 to 1, users 8 to 16, context 1,024 to 8,192 tokens and 2 more'
+        """
+        named = self.differences
+        rest = len(named) - BRIEF_NAMED
+        if brief and rest > 1:
+            return f"Against the pin, {', '.join(named[:BRIEF_NAMED])} and {rest} more"
+        return f"Against the pin, {', '.join(named)}"
 
     def figures(self, *, brief: bool = False) -> str:
         """The second half: the factors, or where there is little room those of cache, weights and tokens/s; the fit.
@@ -167,7 +176,7 @@ class Change:
         >>> changes(Scenario(batch=8), Scenario(batch=16)).sentence.partition(", memory")[0]
         'Against the pin, users 8 to 16: cache ×2.0, weights ×1'
         """
-        return f"{self.what}: {self.figures()}" if self.differences else SAME
+        return f"{self.what()}: {self.figures()}" if self.differences else SAME
 
     @property
     def alt(self) -> str:

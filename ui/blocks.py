@@ -89,13 +89,14 @@ def _against_pin(view: View, change: Change | None) -> tuple[str, str]:
     """What differs from the pin, and by what factor; empty without a pin."""
     if not view.pins:
         return "", ""
-    return (f"{change.what}:", change.figures(brief=view.is_lecture)) if change else ("", SAME)
+    brief = view.is_lecture
+    return (f"{change.what(brief=brief)}:", change.figures(brief=brief)) if change else ("", SAME)
 
 
 def pinned(view: View, change: Change | None) -> None:
     """What changed against the pin and by what factor, as one sentence, which pin that is, and where all of them are.
 
-    Nothing without a pin. A projector has room for the sentence alone, which names all that differs.
+    Nothing without a pin. A projector has room for the sentence alone, with the first of what differs.
     """
     if not view.pins:
         return

@@ -128,7 +128,7 @@ def test_all_fields_at_once() -> None:
     after = Scenario(**{field: value for field, (value, _) in EACH.items()})
     found = changes(Scenario(), after)
     assert len(found.differences) == len(Scenario.model_fields)
-    assert found.what.startswith("Against the pin, Llama 3 8B to Llama 3 70B, NVIDIA H100 SXM5 to NVIDIA H200 SXM, ")
+    assert found.what().startswith("Against the pin, Llama 3 8B to Llama 3 70B, NVIDIA H100 SXM5 to NVIDIA H200 SXM, ")
 
 
 def test_models_of_ones_own_are_named_so() -> None:

@@ -46,7 +46,7 @@ def alts(at: AppTest) -> list[str]:
 
 def said(before: Scenario, after: Scenario) -> str:
     change = changes(before, after)
-    return f"<b>{change.what}:</b> {change.figures()}"
+    return f"<b>{change.what()}:</b> {change.figures()}"
 
 
 def charts_on(slug: str, view: View) -> int:
