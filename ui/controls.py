@@ -275,8 +275,6 @@ def _exact(field: str) -> None:
 
 def exact(view: View) -> None:
     """Any number of users and tokens, not only the stops of the sliders."""
-    for field in ("batch", "context"):
-        st.session_state[f"exact_{field}"] = getattr(view.scenario, field)
     users, tokens = st.columns(2)
     with users:
         st.number_input("Exact users", 1, BATCH_MAX, step=1, key="exact_batch", on_change=_exact, args=("batch",))

@@ -194,6 +194,10 @@ def seed(view: View, held: Mapping[str, Any]) -> None:
     for key, value in widget_values(view).items():
         if key in held and (held[key] != value or labels.get(key) != before.get(key)):
             st.session_state[key] = value
+    # Always, drawn or not: a browser may send their old values along just after their popover has closed, and what
+    # differs from the session's would count as typed.
+    st.session_state["exact_batch"] = view.scenario.batch
+    st.session_state["exact_context"] = view.scenario.context
 
 
 def _sent() -> set[str]:
