@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core import decode, prefill, roofline
 from core.decode import tokens_on_one_gpu
@@ -19,8 +19,8 @@ from core.weights import WeightBytes, weight_bytes
 BoundBy = Literal["memory", "compute"]
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+# A sweep makes one Memory and one DecodeStep a value: tuples, which take half as long to make as frozen dataclasses.
+class Memory(NamedTuple):
     """What the group of GPUs must hold, against what it has."""
 
     weights_bytes: int
@@ -51,9 +51,11 @@ class Memory:
         return max(0, self.capacity_bytes - self.total_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeStep:
-    """One decode step at its lower bound. With layers split, bytes and FLOPs are those that pass one GPU."""
+class DecodeStep(NamedTuple):
+    """One decode step at its lower bound. With layers split, bytes and FLOPs are those that pass one GPU.
+
+    For mixtures of experts the bound reads the least experts, and `expected` is the same step at the experts expected.
+    """
 
     batch: int
     weights_read_bytes: float
@@ -62,6 +64,7 @@ class DecodeStep:
     memory_s: float
     compute_s: float
     experts_touched: float | None  # per MoE layer; None for dense models
+    expected: DecodeStep | None = None
 
     @property
     def bytes_read(self) -> float:
@@ -87,13 +90,6 @@ class DecodeStep:
     def bound_by(self) -> BoundBy:
         """What sets the time of the step."""
         return "compute" if self.compute_s > self.memory_s else "memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Decode(DecodeStep):
-    """The step at the least experts (the bound), and for MoE the same step at the experts expected."""
-
-    expected: DecodeStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ class Result:
 
     scenario: Scenario
     memory: Memory
-    decode: Decode
+    decode: DecodeStep
 
     @cached_property
     def prefill(self) -> Prefill:
@@ -308,19 +304,7 @@ class _Group:
         self.moe = s.model_spec.moe
         self.least_read = self.cost.weights.read_bytes(skip_embedding=s.skip_embedding)
 
-    def memory(self, context: int, batch: int) -> Memory:
-        """What a batch takes of the memory."""
-        stored = self.cost.stored
-        return Memory(
-            weights_bytes=self.weights,
-            kv_bytes=stored.bytes(context, batch),
-            reserve_bytes=self.reserve,
-            capacity_bytes=self.capacity,
-            max_batch=stored.largest_batch(self.room, context),
-            max_context=stored.longest_context(self.room, batch),
-        )
-
-    def step(self, batch: int, kv_read_bytes: Callable[[float], float], attention: float) -> Decode:
+    def step(self, batch: int, kv_read_bytes: Callable[[float], float], attention: float) -> DecodeStep:
         """One decode step; `attention` are the FLOPs of one token's attention at the context."""
         s, cost, moe = self.scenario, self.cost, self.moe
         tokens = tokens_on_one_gpu(batch=batch, n_gpus=s.n_gpus, split=s.split)
@@ -330,22 +314,30 @@ class _Group:
         read = self.least_read
         memory_s = decode.memory_time_s(bytes_read=read + kv_read, bandwidth_bytes_per_s=self.bandwidth)
         if moe is None:
-            return Decode(batch, read, kv_read, flops, memory_s, compute_s, None)
+            return DecodeStep(batch, read, kv_read, flops, memory_s, compute_s, None)
         usual = cost.weights.read_bytes(skip_embedding=s.skip_embedding, tokens=tokens)
         usual_s = decode.memory_time_s(bytes_read=usual + kv_read, bandwidth_bytes_per_s=self.bandwidth)
         touched = cost.weights.experts[0].touched(tokens)
         expected = DecodeStep(batch, usual, kv_read, flops, usual_s, compute_s, touched)
-        return Decode(batch, read, kv_read, flops, memory_s, compute_s, float(moe.n_active), expected)
+        return DecodeStep(batch, read, kv_read, flops, memory_s, compute_s, float(moe.n_active), expected)
 
-    def steps(self, batches: Iterable[int]) -> list[Decode]:
+    def steps(self, batches: Iterable[int]) -> list[DecodeStep]:
         """The decode steps of batches at the scenario's context."""
         at = self._at(self.scenario.context)
         return [self.step(batch, *at) for batch in batches]
 
     def results(self, scenarios: Sequence[Scenario]) -> list[Result]:
         """Of scenarios that differ from the group's in batch and context alone."""
-        at = {context: self._at(context) for context in {s.context for s in scenarios}}
-        return [Result(s, self.memory(s.context, s.batch), self.step(s.batch, *at[s.context])) for s in scenarios]
+        stored, room = self.cost.stored, self.room
+        of_context = {c: (self._at(c), stored.largest_batch(room, c)) for c in {s.context for s in scenarios}}
+        of_batch = {batch: stored.longest_context(room, batch) for batch in {s.batch for s in scenarios}}
+        found: list[Result] = []
+        for s in scenarios:
+            at, max_batch = of_context[s.context]
+            kv_bytes = stored.bytes(s.context, s.batch)
+            memory = Memory(self.weights, kv_bytes, self.reserve, self.capacity, max_batch, of_batch[s.batch])
+            found.append(Result(s, memory, self.step(s.batch, *at)))
+        return found
 
     def _at(self, context: int) -> tuple[Callable[[float], float], float]:
         """What a step needs of the context."""
@@ -466,7 +458,7 @@ def all_experts_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode
     read = group.weights - lookup
     touched = float(group.moe.n_experts) if group.moe else None
 
-    def slowed(step: Decode) -> DecodeStep:
+    def slowed(step: DecodeStep) -> DecodeStep:
         bytes_read = read + step.kv_read_bytes
         memory_s = decode.memory_time_s(bytes_read=bytes_read, bandwidth_bytes_per_s=group.bandwidth)
         return DecodeStep(step.batch, read, step.kv_read_bytes, step.flops, memory_s, step.compute_s, touched)
@@ -474,7 +466,7 @@ def all_experts_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode
     return list(map(slowed, group.steps(batches)))
 
 
-def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[Decode]:
+def decode_sweep(scenario: Scenario, batches: Iterable[int]) -> list[DecodeStep]:
     """Decode steps alone, for many batches: what a curve against users needs.
 
     >>> [round(step.tokens_per_s) for step in decode_sweep(Scenario(), (1, 32))]

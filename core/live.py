@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from core.evaluate import Memory, Result, costs, evaluate, sweep
 from core.report import Cell, Rowset
@@ -37,8 +37,7 @@ STORY_PROMPT = 128  # tokens; at most a sixteenth of where the story ends
 STORY_REACH = 4  # times the model's limit: how far past it the story may go to find the end of memory
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One value of the quantity, and what the formulas say there; `value` None is the released mix of KV heads."""
 
     value: int | None
@@ -264,15 +263,15 @@ _VALUES: dict[Quantity, Callable[[Reel], tuple[int | None, ...]]] = {
 
 
 def _frame(found: Reel, result: Result) -> Frame:
-    value = own_value(result.scenario, found.quantity)
+    value, step = own_value(result.scenario, found.quantity), result.decode
     return Frame(
-        value=value,
-        label=RELEASED if value is None else integer(value),
-        memory=result.memory,
-        tokens_per_s=result.decode.tokens_per_s,
-        tokens_per_s_per_user=result.decode.tokens_per_s_per_user,
-        verdict=headline(result, found.unit),
-        words=_WORDS.get(found.quantity, _plain_words)(found, result),
+        value,
+        RELEASED if value is None else integer(value),
+        result.memory,
+        step.tokens_per_s,
+        step.tokens_per_s_per_user,
+        headline(result, found.unit),
+        _WORDS.get(found.quantity, _plain_words)(found, result),
     )
 
 

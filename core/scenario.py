@@ -142,13 +142,16 @@ class Scenario(Frozen):
         >>> Scenario().replace(batch=64).batch
         64
         """
-        held = vars(self)
-        if all(type(value) is int and 1 <= value <= LOAD_MAX.get(name, 0) for name, value in changes.items()):
-            # Nothing else hangs on the load, so a sweep over it needs no look at the rest.
+        for name, value in changes.items():
+            if type(value) is not int or not 1 <= value <= LOAD_MAX.get(name, 0):
+                break
+        else:  # nothing else hangs on the load, so a sweep over it needs no look at the rest
             copy = self.__copy__()
-            vars(copy).update(changes)
-            vars(copy).pop("_hash", None)
+            held = vars(copy)
+            held.update(changes)
+            held.pop("_hash", None)
             return copy
+        held = vars(self)
         copy = self.model_copy(update=changes)
         for name, fields in LOOKED_UP.items():
             if name in held and fields.isdisjoint(changes):

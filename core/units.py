@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Literal
@@ -10,6 +11,7 @@ GB = 10**9
 GIB = 2**30
 MIB = 2**20
 TERA = 10**12
+DECIMALS_MOST = 15  # as many as a float holds
 
 Unit = Literal["GB", "GiB"]
 UNITS: tuple[Unit, ...] = ("GB", "GiB")
@@ -46,29 +48,22 @@ def significant(value: float, digits: int = 3) -> str:
     """
     if value == 0:
         return "0"
-    magnitude = abs(value)
-    decimals = digits - 1
-    for power in _powers(digits):
-        if magnitude < power:
-            break
-        decimals -= 1
-    if magnitude < 1:
-        almost_one = _almost_one(digits)
-        while magnitude * 10.0 ** (decimals - digits + 1) < almost_one and decimals < 15:
-            decimals += 1
-    return f"{value:,.{decimals}f}"
+    sizes, forms = _forms(digits)
+    return format(value, forms[bisect_right(sizes, abs(value))])
+
+
+@cache
+def _forms(digits: int) -> tuple[list[float], list[str]]:
+    """The sizes at each of which a number shows a decimal less, and its form below the first and from each on."""
+    most = max(DECIMALS_MOST, digits - 1)
+    sizes = [10.0 ** (digits - decimals) * _almost_one(digits) for decimals in range(most, 0, -1)]
+    return sizes, [f",.{decimals}f" for decimals in range(most, -1, -1)]
 
 
 @cache
 def _almost_one(digits: int) -> float:
     """What rounds up to one in so many digits: 0.9995 of a GB is "1.00 GB", not "1,000 MB"."""
     return 1 - 0.5 * 10.0**-digits
-
-
-@cache
-def _powers(digits: int) -> tuple[float, ...]:
-    """From where on a number shows a decimal less, for each of its decimals."""
-    return tuple(10.0**power * _almost_one(digits) for power in range(1, digits))
 
 
 def trimmed(value: float, digits: int = 3) -> str:

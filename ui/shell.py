@@ -7,7 +7,8 @@ since Streamlit drops the keys of a page that is left. The URL is rewritten on e
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -27,8 +28,29 @@ gc.set_threshold(10_000, 10, 5)
 
 OPENING = View(presets.OPENING)
 
-_VIEW, _PAGE, _QUERY, _TOUCHED, _NOTES, _LIVE = "_view", "_page", "_query", "_touched", "_notes", "_live"
-_LABELS, _RESUMED = "_labels", "_resumed"
+_KEPT = "_kept"
+
+
+@dataclass
+class _Kept:
+    """What the shell keeps of a session from run to run: one thing to ask the session for, since each asking costs."""
+
+    view: View | None = None
+    page: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, object] | None = None  # of options, as they were last sent
+    touched: bool = False  # by a callback, since the last run
+    notes: Sequence[str] = ()  # for the next run to say
+    drawn: set[str] = field(default_factory=set)  # keys of this page's widgets
+    resumed: Set[str] = frozenset()  # widgets that a tab sent along to a new server
+
+
+def _kept() -> _Kept:
+    kept = st.session_state.get(_KEPT)
+    if not isinstance(kept, _Kept):  # none yet, or one from before this module was loaded anew: the link has it all
+        kept = st.session_state[_KEPT] = _Kept()
+    return kept
+
 
 _CSS = """
 <style>
@@ -121,7 +143,7 @@ html { font-size: 24px; }
 
 def touch() -> None:
     """Callback of every widget: what the student did is newer than the URL that travels with the rerun."""
-    st.session_state[_TOUCHED] = True
+    _kept().touched = True
 
 
 def widget_values(view: View) -> dict[str, Any]:
@@ -150,19 +172,18 @@ def live(key: str) -> str:
     an opened popover) shows a value only if that very run has set it. The set of keys only grows while a page is open,
     since a run may be cut short before it has drawn everything.
     """
-    state = st.session_state
-    drawn: set[str] = state.setdefault(_LIVE, set())
-    if key not in drawn:
-        drawn.add(key)
+    kept = _kept()
+    if key not in kept.drawn:
+        kept.drawn.add(key)
         values = widget_values(current())
-        if key in values and key not in state.get(_RESUMED, ()):
-            state[key] = values[key]
+        if key in values and key not in kept.resumed:
+            st.session_state[key] = values[key]
     return key
 
 
 def hide(keys: Iterable[str]) -> None:
     """The widgets of a closed popover: no longer drawn, no longer read."""
-    st.session_state.setdefault(_LIVE, set()).difference_update(keys)
+    _kept().drawn.difference_update(keys)
 
 
 def _labels(view: View) -> dict[str, object]:
@@ -179,7 +200,7 @@ def _labels(view: View) -> dict[str, object]:
 def _held() -> dict[str, Any]:
     """What the widgets hold that are drawn."""
     state = st.session_state
-    return {key: state.get(key) for key in state.get(_LIVE, ())}
+    return {key: state.get(key) for key in _kept().drawn}
 
 
 def seed(view: View, held: Mapping[str, Any]) -> None:
@@ -188,9 +209,9 @@ def seed(view: View, held: Mapping[str, Any]) -> None:
     So too where the chosen option of a menu or slider has another label: the browser looks for the old one, and
     finding none it takes the first.
     """
-    labels = _labels(view)
-    before = st.session_state.get(_LABELS, labels)
-    st.session_state[_LABELS] = labels
+    kept, labels = _kept(), _labels(view)
+    before = labels if kept.labels is None else kept.labels
+    kept.labels = labels
     for key, value in widget_values(view).items():
         if key in held and (held[key] != value or labels.get(key) != before.get(key)):
             st.session_state[key] = value
@@ -212,7 +233,7 @@ def catch_up(view: View) -> None:
     Such a tab connects to a new server in silence. With its next touch it sends its address, which is older than the
     touch, and its widgets, which no callback of the new session knows.
     """
-    if st.session_state.get(_RESUMED):
+    if _kept().resumed:
         found, _ = snapped(_held(), view)
         if found != view:
             touch()
@@ -221,13 +242,13 @@ def catch_up(view: View) -> None:
 
 def current() -> View:
     """The view of this session."""
-    return st.session_state.get(_VIEW, OPENING)
+    return _kept().view or OPENING
 
 
 def show(view: View, notes: tuple[str, ...] = ()) -> None:
     """Make a view the truth from inside a callback (a preset, a reset, an exact number)."""
-    st.session_state[_VIEW] = view
-    st.session_state[_NOTES] = list(notes)
+    kept = _kept()
+    kept.view, kept.notes = view, notes
     seed(view, _held())
     touch()
 
@@ -300,27 +321,27 @@ def _default(query: Mapping[str, str]) -> View:
 
 def load(page: str) -> View:
     """State and URL of this run; to be called before any widget is drawn."""
-    state = st.session_state
-    touched = state.pop(_TOUCHED, False)
+    kept = _kept()
+    touched, kept.touched = kept.touched, False
+    notes, kept.notes = list(kept.notes), ()
     link = st.query_params.to_dict()
     query = {key: link[key] for key in LINK_KEYS if key in link}
-    notes: list[str] = state.pop(_NOTES, [])
-    if state.get(_PAGE) != page:  # its widgets are new, whoever opened it: a link, Back or Next
-        state[_LIVE] = set()
-    if state.get(_VIEW) is None or (query and query != state.get(_QUERY) and not touched):
+    if kept.page != page:  # its widgets are new, whoever opened it: a link, Back or Next
+        kept.drawn = set()
+    if kept.view is None or (query and query != kept.query and not touched):
         view, notes = View.from_query(query, _default(query))
         if view.is_lecture and _is_phone():
             view = view.replace(view="page")
-        state[_RESUMED] = _sent() if state.get(_VIEW) is None else set()
+        kept.resumed = _sent() if kept.view is None else frozenset()
         seed(view, _held())
     else:
-        state[_RESUMED] = set()
+        kept.resumed = frozenset()
         held = _held()
-        view, more = snapped(held, state[_VIEW])
+        view, more = snapped(held, kept.view)
         notes += more
         seed(view, held)
     asked = view.to_query()
-    state[_VIEW], state[_PAGE], state[_QUERY] = view, page, asked
+    kept.view, kept.page, kept.query = view, page, asked
     others = {key: st.query_params.get_all(key) for key in link if key not in LINK_KEYS}
     st.query_params.from_dict({**others, **asked})
     if notes:

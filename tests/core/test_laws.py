@@ -1,8 +1,8 @@
 """Laws that hold for every valid scenario, tried on random ones."""
 
 import math
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from inspect import get_annotations
 
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -77,8 +77,7 @@ def numbers(value: object) -> list[float]:
         return []
     if isinstance(value, int | float):
         return [value]
-    assert is_dataclass(value)
-    names = {f.name for f in fields(value)} | {n for n, p in vars(type(value)).items() if isinstance(p, property)}
+    names = set(get_annotations(type(value))) | {n for n, p in vars(type(value)).items() if isinstance(p, property)}
     return [number for name in names for number in numbers(getattr(value, name))]
 
 

@@ -27,7 +27,7 @@ from core.view import View
 from tests import harness
 from tests.harness import open_app, query, text
 from tests.hub_server import StandIn, config, document, send, silent, stand_ins, status
-from ui import hub
+from ui import hub, shell
 from ui.own import FIGURE_LABELS, LARGEST_UPLOAD_MB
 from ui.text import charted, plain
 
@@ -369,7 +369,7 @@ def test_a_link_that_cannot_be_shared_says_so() -> None:
     )
     long = spec.model_copy(update={"groups": layers})
     at = AppTest.from_file(str(harness.ROOT / "app.py"), default_timeout=harness.TIMEOUT_S)
-    at.session_state["_view"] = View(Scenario(model=long, context=1024))
+    at.session_state[shell._KEPT] = shell._Kept(View(Scenario(model=long, context=1024)))
     at.switch_page(PAGE).run()
     assert not at.exception
     (warning,) = at.warning

@@ -38,6 +38,7 @@ STEP_MS = 140  # of one frame while it plays
 SETTING_CHARS, SETTING_LINE = 100, 56  # of the setting and of one of its lines
 SYMBOLS = ("circle", "diamond")
 PARTS = (("weights", palette.WEIGHTS), ("KV cache", palette.CACHE), ("reserve", palette.RESERVE), ("free", None))
+PART_NAMES = tuple(name for name, _ in PARTS)
 
 # What a figure cannot say: words in the theme's colour, a grip to grab from afar, no Play where motion is unwanted.
 CSS = """
@@ -210,29 +211,33 @@ class _Drawing:
 
     def frame(self, index: int) -> dict[str, Any]:
         """All that depends on the value: bar, marker, words."""
-        frame = self.frames[index]
+        frame, end, unit = self.frames[index], self.end_bytes, self.found.unit
         m = frame.memory
         total = m.total_bytes
         missing = total - m.capacity_bytes
-        values = (m.weights_bytes, m.kv_bytes, m.reserve_bytes, max(0, -missing))
-        sizes = [self.size(value) for value in values]
+        sizes: list[str] = []
         drawn: list[dict[str, Any]] = []
         start = 0
-        for (name, _), value, size in zip(PARTS, values, sizes, strict=True):
+        for name, value in zip(
+            PART_NAMES, (m.weights_bytes, m.kv_bytes, m.reserve_bytes, max(0, -missing)), strict=True
+        ):
+            size = format_bytes(value, unit)
             text = f" {name} {size}"
-            shown = min(start + value, self.end_bytes) - start
-            fits = shown > CHARACTER * len(text) * self.end_bytes
-            drawn.append({"type": "bar", "x": [self.scaled(value)], "text": [text if fits else ""]})
+            fits = min(value, end - start) > CHARACTER * len(text) * end
+            drawn.append({"type": "bar", "x": [in_unit(value, unit)], "text": [text if fits else ""]})
+            sizes.append(size)
             start += value
         if missing > 0:
             sizes[-1] = f"−{self.size(missing)}"
-        speeds = [frame.tokens_per_s] if self.alone else [frame.tokens_per_s, frame.tokens_per_s_per_user]
-        drawn.append({"type": "scatter", "x": [index] * len(speeds), "y": speeds})
-        ceiling = f"{'If it fitted:' if missing > 0 else 'At most'} {SYSTEM_GLYPH} <b>{format_rate(speeds[0])}</b>"
+        ceiling = f"{'If it fitted:' if missing > 0 else 'At most'} {SYSTEM_GLYPH} "
+        ceiling += f"<b>{format_rate(frame.tokens_per_s)}</b>"
+        speeds = [frame.tokens_per_s]
         if not self.alone:
-            ceiling += f" together, {USER_GLYPH} <b>{significant(speeds[1])}</b> each"
+            speeds.append(frame.tokens_per_s_per_user)
+            ceiling += f" together, {USER_GLYPH} <b>{significant(frame.tokens_per_s_per_user)}</b> each"
+        drawn.append({"type": "scatter", "x": [index] * len(speeds), "y": speeds})
         said = [f"<b>{charted(frame.verdict)}</b>", charted(frame.words), *sizes, ceiling]
-        drawn.append({"type": "scatter", "text": [*said, "goes on ▸" if total > self.end_bytes else ""]})
+        drawn.append({"type": "scatter", "text": [*said, "goes on ▸" if total > end else ""]})
         return {"data": drawn, "traces": MOVING}
 
     def curves(self) -> list[dict[str, Any]]:
