@@ -17,7 +17,7 @@ from core.custom import CUSTOM
 from core.hf.families import ALIASES, FAMILIES, OWN_WIDTHS, Shape
 from core.hf.keys import Assumption, Entry, Keys, Log
 from core.hf.quant import Stored, stored
-from core.hf.text import ConfigError, parse, printable
+from core.hf.text import ConfigError, as_text, parse, printable
 from core.model import ModelSpec
 
 __all__ = ["ConfigError", "Reading", "read_config", "read_hf_config"]
@@ -178,11 +178,13 @@ def _model_type(keys: Keys) -> str | None:
         _, classes = keys.raw("architectures")
         named = list(cast("list[Any]", classes)) if isinstance(classes, list) else []
         for one in named:
-            found = _BY_CLASS.get(str(one).lower())
+            found = _BY_CLASS.get(as_text(one).lower())
             if found is not None:
                 return found
         if named:
-            raise ConfigError(f'architectures: "{printable(str(named[0]), 60)}" is no architecture this reader knows.')
+            raise ConfigError(
+                f'architectures: "{printable(as_text(named[0]), 60)}" is no architecture this reader knows.'
+            )
         return None
     return _family(keys, value)
 

@@ -9,7 +9,7 @@ from core.hf.keys import COUNT_MAX, LAYERS_MAX, TOKENS_MAX, Keys
 from core.hf.shape import Layer, Shape, Span, check_heads, max_context, routed, tied
 from core.hf.softmax import GPT2, Plan, softmax
 from core.hf.spans import LAYER_KINDS, by_kind
-from core.hf.text import ConfigError, printable
+from core.hf.text import ConfigError, as_text, printable
 from core.model import CONTEXT_MAX, DenseFfn, Ffn, MoeFfn, SoftmaxAttention
 
 
@@ -236,7 +236,7 @@ def _repeated(k: Keys, n: int) -> list[str]:
         times: object = pair[1] if len(pair) == len(("kinds", "times")) else None
         if not isinstance(times, int) or isinstance(times, bool) or not 0 < times <= n or not isinstance(pair[0], list):
             raise k.bad("attention_types", "a list of [[kinds], times]", cast("object", value))
-        kinds += [str(word) for word in cast("list[Any]", pair[0][:n])] * times
+        kinds += [as_text(word) for word in cast("list[Any]", pair[0][:n])] * times
         if len(kinds) > n:
             break
     if len(kinds) != n or set(kinds) - {"global", "local"}:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from core.hf.text import ConfigError, printable
+from core.hf.text import ConfigError, as_text, printable
 
 LAYERS_MAX = 4096
 WIDTH_MAX = 2**24
@@ -57,10 +57,7 @@ def _given(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple):
         return "a list"
-    try:
-        return printable(str(value), 40)
-    except ValueError:  # an integer of thousands of digits
-        return "a number too long to print"
+    return printable(as_text(value), 40)
 
 
 class Keys:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from core.formats import NATIVE_PATTERN
 from core.hf.keys import Assumption, Keys, Log
-from core.hf.text import ConfigError, printable
+from core.hf.text import ConfigError, as_text, printable
 from core.model import DenseFfn, LayerGroup, MoeFfn
 from core.weights import Component
 
@@ -92,7 +92,7 @@ def _fp8(k: Keys) -> str:
     if block is None:
         return "fp8_tensor"
     if block != [128, 128]:
-        raise k.bad("weight_block_size", "[128, 128]", str(cast("object", block)))
+        raise k.bad("weight_block_size", "[128, 128]", as_text(cast("object", block)))
     k.note("block of one scale", "weight_block_size", "128 × 128")
     return "fp8"
 

@@ -100,3 +100,15 @@ def printable(text: str, longest: int = 60) -> str:
     """
     clean = "".join(c if c.isprintable() else "?" for c in text)
     return f"{clean[:longest]}…" if len(clean) > longest else clean
+
+
+def as_text(value: object) -> str:
+    """A value of unknown origin as text.
+
+    >>> as_text([64, 64]), as_text([10**5000])
+    ('[64, 64]', 'a number too long to print')
+    """
+    try:
+        return str(value)
+    except ValueError:  # an integer of thousands of digits, perhaps within a list
+        return "a number too long to print"

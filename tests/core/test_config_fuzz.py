@@ -22,6 +22,7 @@ from core.scenario import Scenario
 Config = dict[str, Any]
 
 # New examples each run: these laws hold for any input, and a failure prints the input.
+LONG = 10**5000
 FUZZ = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 
 SLIDING, FULL, LINEAR = "sliding_attention", "full_attention", "linear_attention"
@@ -345,6 +346,23 @@ def mutated(draw: st.DrawFn) -> Config:
 @example({"model_type": "llama", "text_config": {"text_config": {"text_config": {}}}})
 def test_any_mutated_config_gives_a_model_or_a_refusal(config):
     check(config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        VALID["llama"] | {"hidden_size": LONG},
+        VALID["llama"] | {"quantization_config": {"quant_method": "fp8", "weight_block_size": LONG}},
+        VALID["llama"] | {"quantization_config": {"quant_method": "fp8", "weight_block_size": [LONG, 128]}},
+        {"architectures": [LONG]},
+        {"model_type": "gpt_neo", "num_layers": 1, "attention_types": [[[LONG], 1]]},
+    ],
+)
+def test_a_number_too_long_to_print_is_refused(config):
+    """Python prints whole numbers of up to 4,300 digits only."""
+    with pytest.raises(ConfigError) as refused:
+        read_hf_config(config)
+    check_message(str(refused.value))
 
 
 @settings(max_examples=300, **FUZZ)
