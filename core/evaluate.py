@@ -326,17 +326,17 @@ class _Group:
         at = self._at(self.scenario.context)
         return [self.step(batch, *at) for batch in batches]
 
-    def results(self, scenarios: Sequence[Scenario]) -> list[Result]:
-        """Of scenarios that differ from the group's in batch and context alone."""
+    def at_loads(self, loads: Sequence[tuple[int, int]]) -> list[tuple[Memory, DecodeStep]]:
+        """Memory and decode step at each (context, batch)."""
         stored, room = self.cost.stored, self.room
-        of_context = {c: (self._at(c), stored.largest_batch(room, c)) for c in {s.context for s in scenarios}}
-        of_batch = {batch: stored.longest_context(room, batch) for batch in {s.batch for s in scenarios}}
-        found: list[Result] = []
-        for s in scenarios:
-            at, max_batch = of_context[s.context]
-            kv_bytes = stored.bytes(s.context, s.batch)
-            memory = Memory(self.weights, kv_bytes, self.reserve, self.capacity, max_batch, of_batch[s.batch])
-            found.append(Result(s, memory, self.step(s.batch, *at)))
+        of_context = {c: (self._at(c), stored.largest_batch(room, c)) for c in {context for context, _ in loads}}
+        of_batch = {b: stored.longest_context(room, b) for b in {batch for _, batch in loads}}
+        found: list[tuple[Memory, DecodeStep]] = []
+        for context, batch in loads:
+            at, max_batch = of_context[context]
+            kv_bytes = stored.bytes(context, batch)
+            memory = Memory(self.weights, kv_bytes, self.reserve, self.capacity, max_batch, of_batch[batch])
+            found.append((memory, self.step(batch, *at)))
         return found
 
     def _at(self, context: int) -> tuple[Callable[[float], float], float]:
@@ -370,7 +370,8 @@ def evaluate(scenario: Scenario) -> Result:
     >>> result.memory.weights_bytes, result.memory.kv_bytes, round(result.decode.tokens_per_s, 1)
     (16060522496, 34359738368, 2126.1)
     """
-    return _Group(scenario).results([scenario])[0]
+    [(memory, step)] = at_loads(scenario, [(scenario.context, scenario.batch)])
+    return Result(scenario, memory, step)
 
 
 def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]:
@@ -381,8 +382,18 @@ def sweep(scenario: Scenario, field: str, values: Iterable[Any]) -> list[Result]
     """
     scenarios = [scenario.replace(**{field: value}) for value in values]
     if field in ("batch", "context"):
-        return _Group(scenario).results(scenarios)
+        found = at_loads(scenario, [(s.context, s.batch) for s in scenarios])
+        return [Result(s, memory, step) for s, (memory, step) in zip(scenarios, found, strict=True)]
     return list(map(evaluate, scenarios))
+
+
+def at_loads(scenario: Scenario, loads: Sequence[tuple[int, int]]) -> list[tuple[Memory, DecodeStep]]:
+    """Memory and decode step of `evaluate` at each (context, batch): a sweep that needs no scenario for each.
+
+    >>> [memory.fits for memory, _ in at_loads(Scenario(), [(8192, 56), (8192, 57)])]
+    [True, False]
+    """
+    return _Group(scenario).at_loads(loads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from core.evaluate import Memory, Result, costs, evaluate, sweep
+from core.evaluate import DecodeStep, Memory, at_loads, costs, evaluate
 from core.report import Cell, Rowset
 from core.scenario import BATCH_MAX, CONTEXT_MAX, RELEASED, Scenario
 from core.stops import BATCH_STOPS, context_stops
@@ -60,7 +60,8 @@ class Reel:
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """One frame a value; each equals `evaluate()` there."""
-        return tuple(_frame(self, result) for result in self._results)
+        swept = _swept(self.scenario, self.quantity)
+        return tuple(_frame(self, value, *there) for value, there in zip(self.values, swept, strict=True))
 
     @cached_property
     def opening(self) -> int:
@@ -96,14 +97,17 @@ class Reel:
         """Values of the frames, least memory first."""
         return _VALUES[self.quantity](self)
 
-    @cached_property
-    def _results(self) -> tuple[Result, ...]:
-        return _swept(self.scenario, self.quantity)
-
 
 @lru_cache(maxsize=16)
-def _swept(scenario: Scenario, quantity: Quantity) -> tuple[Result, ...]:
-    return tuple(sweep(scenario, FIELDS[quantity], Reel(scenario, quantity, "GB").values))
+def _swept(scenario: Scenario, quantity: Quantity) -> tuple[tuple[Memory, DecodeStep], ...]:
+    values = Reel(scenario, quantity, "GB").values
+    if quantity == "kv_heads":
+        results = [evaluate(scenario.replace(kv_heads=value)) for value in values]
+        return tuple((result.memory, result.decode) for result in results)
+    counts = [value for value in values if value is not None]  # only a mix of KV heads is None
+    if FIELDS[quantity] == "batch":
+        return tuple(at_loads(scenario, [(scenario.context, batch) for batch in counts]))
+    return tuple(at_loads(scenario, [(context, scenario.batch) for context in counts]))
 
 
 def quantities(scenario: Scenario) -> tuple[Quantity, ...]:
@@ -262,40 +266,40 @@ _VALUES: dict[Quantity, Callable[[Reel], tuple[int | None, ...]]] = {
 }
 
 
-def _frame(found: Reel, result: Result) -> Frame:
-    value, step = own_value(result.scenario, found.quantity), result.decode
+def _frame(found: Reel, value: int | None, memory: Memory, step: DecodeStep) -> Frame:
     return Frame(
         value,
         RELEASED if value is None else integer(value),
-        result.memory,
+        memory,
         step.tokens_per_s,
         step.tokens_per_s_per_user,
-        headline(result, found.unit),
-        _WORDS.get(found.quantity, _plain_words)(found, result),
+        headline(memory, found.unit),
+        _WORDS[found.quantity](found, value, memory),
     )
 
 
-def _plain_words(found: Reel, result: Result) -> str:
-    return cache_against_weights(result)
+def _user_words(found: Reel, users: int | None, memory: Memory) -> str:
+    return cache_against_weights(memory)
 
 
-def _context_words(found: Reel, result: Result) -> str:
-    model = result.scenario.released_model
-    if result.scenario.context > model.max_context:
+def _context_words(found: Reel, context: int | None, memory: Memory) -> str:
+    model = found.scenario.released_model
+    if context is not None and context > model.max_context:
         return f"A what-if: the model stops at {integer(model.max_context)}."
-    return cache_against_weights(result)
+    return cache_against_weights(memory)
 
 
-def _head_words(found: Reel, result: Result) -> str:
-    s = result.scenario
-    released = " and ".join(map(str, s.released_model.released_kv_heads))
-    return f"Hypothetical: released with {released}." if s.model_spec.is_hypothetical else "As released."
+def _head_words(found: Reel, heads: int | None, memory: Memory) -> str:
+    released = found.scenario.released_model.released_kv_heads
+    if heads is None or released == (heads,):
+        return "As released."
+    return f"Hypothetical: released with {' and '.join(map(str, released))}."
 
 
-def _story_words(found: Reel, result: Result) -> str:
+def _story_words(found: Reel, context: int | None, memory: Memory) -> str:
     """What happens at this token of the conversation."""
-    s, m = result.scenario, result.memory
-    model, now = s.released_model, s.context
+    s, now = found.scenario, context or 0
+    model = s.released_model
     end, by_memory = found.ending
     start = found.values[0] or 1
     if found.edge == 0:
@@ -312,14 +316,15 @@ def _story_words(found: Reel, result: Result) -> str:
         what = "past the model's limit, a what-if"
     elif not costs(s).stored.per_token_bytes(now):
         what = "the state keeps its size" if s.model_spec.state_bytes else "the windows are full"
-    elif m.kv_bytes >= m.weights_bytes:
+    elif memory.kv_bytes >= memory.weights_bytes:
         what = "the cache outweighs the weights"
     else:
         what = "each one stays in the cache"
     return f"{plural(now - start, 'token')} made: {what}."
 
 
-_WORDS: dict[Quantity, Callable[[Reel, Result], str]] = {
+_WORDS: dict[Quantity, Callable[[Reel, int | None, Memory], str]] = {
+    "users": _user_words,
     "context": _context_words,
     "kv_heads": _head_words,
     "story": _story_words,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.drafting import Speculation
-from core.evaluate import Request, Result, costs, crossing_context, evaluate, intensities, limits
+from core.evaluate import Memory, Request, Result, costs, crossing_context, evaluate, intensities, limits
 from core.levers import Waterfall
 from core.model import LatentAttention
 from core.pool import Pool
@@ -36,15 +36,14 @@ class Verdict:
     cautions: tuple[str, ...]
 
 
-def cache_against_weights(result: Result) -> str:
+def cache_against_weights(m: Memory) -> str:
     """How the cache compares with the weights, in one sentence.
 
     >>> from core.evaluate import evaluate
     >>> from core.scenario import Scenario
-    >>> cache_against_weights(evaluate(Scenario(batch=32)))
+    >>> cache_against_weights(evaluate(Scenario(batch=32)).memory)
     'The cache is 2.1 times the weights.'
     """
-    m = result.memory
     if not m.kv_bytes:
         return "There is no cache."
     ratio = m.kv_bytes / m.weights_bytes
@@ -127,14 +126,13 @@ def _cautions(result: Result) -> tuple[str, ...]:
     return tuple(found)
 
 
-def headline(result: Result, unit: Unit = "GB") -> str:
+def headline(m: Memory, unit: Unit = "GB") -> str:
     """Whether it fits, and by how much, in a few words.
 
     >>> from core.evaluate import evaluate
-    >>> headline(evaluate(Scenario(batch=128)))
+    >>> headline(evaluate(Scenario(batch=128)).memory)
     'Does not fit: 76.5 GB too much.'
     """
-    m = result.memory
     if m.fits:
         return f"Fits, with {format_bytes(m.free_bytes, unit)} free."
     return f"Does not fit: {format_bytes(m.over_by_bytes, unit)} too much."
@@ -151,8 +149,8 @@ def verdict(result: Result, unit: Unit = "GB") -> Verdict:
     >>> said.memory[1]
     'Up to 56 users at this context.'
     """
-    memory = (cache_against_weights(result), *_room(result))
-    return Verdict(headline(result, unit), memory, _speed(result, unit), _cautions(result))
+    memory = (cache_against_weights(result.memory), *_room(result))
+    return Verdict(headline(result.memory, unit), memory, _speed(result, unit), _cautions(result))
 
 
 def key_line(result: Result, unit: Unit) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal
 
 from core.decode import tokens_on_one_gpu
@@ -706,23 +706,19 @@ def worksheet(scenario: Scenario, seed: int = 1, unit: Unit = "GB") -> Worksheet
     >>> sheet.blanks["cache"].text, sheet.blanks["cache"].arithmetic
     ('34.4 GB', '32 × 32 × 2 × 8 × 128 × 8,192 × 2 B = 34,359,738,368 B = 34.4 GB')
     """
+    sheet, givens, asked, last = _whatever_the_seed(scenario, unit)
+    what_if = _what_if(sheet, seed)
+    questions = (*asked, what_if, last) if what_if else (*asked, last)
+    return Worksheet(scenario, seed, setting(scenario), givens, questions)
+
+
+@lru_cache(maxsize=16)
+def _whatever_the_seed(
+    scenario: Scenario, unit: Unit
+) -> tuple[_Sheet, tuple[Given, ...], tuple[Question, ...], Question]:
+    """What a sheet draws on, its data, and its questions before and after the what-if."""
     sheet = _Sheet(scenario, unit)
-    asked = (
-        _weights(sheet),
-        _cache(sheet),
-        _fits(sheet),
-        _users(sheet),
-        _read(sheet),
-        _step(sheet),
-        _ceiling(sheet),
-        _crossover(sheet),
-        _what_if(sheet, seed),
-        _phases(sheet),
-    )
-    return Worksheet(
-        scenario=scenario,
-        seed=seed,
-        title=setting(scenario),
-        givens=(*_model_givens(sheet.result, unit), *_other_givens(sheet.result, unit)),
-        questions=tuple(question for question in asked if question is not None),
-    )
+    givens = (*_model_givens(sheet.result, unit), *_other_givens(sheet.result, unit))
+    ask = (_weights, _cache, _fits, _users, _read, _step, _ceiling, _crossover)
+    asked = (question for made in ask if (question := made(sheet)) is not None)
+    return sheet, givens, tuple(asked), _phases(sheet)

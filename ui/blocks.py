@@ -72,7 +72,7 @@ def _looked_at(view: View, *, load: str | None = None, says_fit: bool = True) ->
     result = evaluate(view.scenario)
     words = escaped(setting(view.scenario, load))
     if says_fit and not result.memory.fits:
-        return f"<strong>{escaped(headline(result, view.unit))}</strong> {words}"
+        return f"<strong>{escaped(headline(result.memory, view.unit))}</strong> {words}"
     return words
 
 

@@ -368,7 +368,7 @@ def open_page(slug: str) -> View:
 
 def _bar(view: View, slug: str) -> None:
     """Page before, next page, lecture view, share, keys, all pages."""
-    query = view.to_query() | {"reveal": "0"}  # the next page asks anew
+    query = {**_kept().query, "reveal": "0"}  # the next page asks anew
 
     def icon(name: str) -> str | None:  # large print leaves no room for icons
         return None if view.is_lecture else f":material/{name}:"

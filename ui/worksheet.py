@@ -36,6 +36,7 @@ CSS = """
   .sheet .room { min-height: 2.2rem; }
 }
 """
+_INDEX = re.compile(r"\b([A-Za-z])_([A-Za-z]+)")
 TOPIC_WORDS = {"model": "The model", "GPU": "The GPUs", "load": "The load"}
 
 
@@ -76,7 +77,7 @@ def _symbol(symbol: str) -> str:
 
 def _lowered(text: str) -> str:
     """Escaped, and `P_head` with its index below the line."""
-    return re.sub(r"\b([A-Za-z])_([A-Za-z]+)", r"\1<sub>\2</sub>", escaped(text))
+    return _INDEX.sub(r"\1<sub>\2</sub>", escaped(text))
 
 
 def _asked(question: Question) -> str:

@@ -141,7 +141,7 @@ def test_a_lesson_says_that_it_does_not_fit(tab: Explorer) -> None:
         tab.go(View(scenario, view="lecture"), "two-phases")
         line = tab.page.get_by_text(setting(scenario))
         expect(line).to_be_visible()
-        said = headline(evaluate(scenario))
+        said = headline(evaluate(scenario).memory)
         expect(line).to_have_text(f"{said} {setting(scenario)}" if "not" in said else setting(scenario))
 
 

@@ -32,13 +32,13 @@ from tests.strategies import scenarios
     ],
 )
 def test_the_cache_beside_the_weights(fields: dict[str, int], sentence: str) -> None:
-    assert cache_against_weights(evaluate(Scenario(**fields))) == sentence
+    assert cache_against_weights(evaluate(Scenario(**fields)).memory) == sentence
 
 
 @given(scenarios())
 @settings(max_examples=60, deadline=None)
 def test_nothing_is_one_times_something(scenario: Scenario) -> None:
-    assert " 1.0 times" not in cache_against_weights(evaluate(scenario))
+    assert " 1.0 times" not in cache_against_weights(evaluate(scenario).memory)
 
 
 @pytest.mark.parametrize("batch", [2, 32, 1000, 1024, 4096])

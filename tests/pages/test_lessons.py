@@ -188,7 +188,7 @@ def test_projected_a_lesson_says_what_is_looked_at_and_that_it_does_not_fit(less
     shown = text(at)
     assert "Mixtral 8x7B on 2 × NVIDIA H100 SXM5, " in shown
     assert ", cache in FP8, reserve 20 %." in shown
-    said = headline(evaluate(scenario), "GiB")
+    said = headline(evaluate(scenario).memory, "GiB")
     if lesson.page == "paged-cache":  # its users are those that fit
         assert "requests of up to 4,096 tokens" in shown
         assert said not in shown

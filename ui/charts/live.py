@@ -59,7 +59,8 @@ CSS = """
 def live_figure(found: Reel) -> Figure:
     """Memory bar above, ceiling below, one frame a value."""
     draw = _Drawing(found)
-    moving = draw.frame(found.opening)["data"]
+    frames = list(map(draw.frame, range(len(found.frames))))
+    moving = frames[found.opening]["data"]
     hidden = {"visible": False, "automargin": False}
     return {
         "data": [
@@ -84,7 +85,7 @@ def live_figure(found: Reel) -> Figure:
             sliders=draw.sliders(),
             updatemenus=draw.buttons(),
         ),
-        "frames": [draw.frame(i) | {"name": frame.label} for i, frame in enumerate(found.frames)],
+        "frames": frames,
     }
 
 
@@ -218,13 +219,13 @@ class _Drawing:
         sizes: list[str] = []
         drawn: list[dict[str, Any]] = []
         start = 0
-        for name, value in zip(
-            PART_NAMES, (m.weights_bytes, m.kv_bytes, m.reserve_bytes, max(0, -missing)), strict=True
-        ):
+        values = (m.weights_bytes, m.kv_bytes, m.reserve_bytes, 0 if missing > 0 else -missing)
+        for name, value in zip(PART_NAMES, values, strict=True):
             size = format_bytes(value, unit)
             text = f" {name} {size}"
-            fits = min(value, end - start) > CHARACTER * len(text) * end
-            drawn.append({"type": "bar", "x": [in_unit(value, unit)], "text": [text if fits else ""]})
+            least = CHARACTER * len(text) * end
+            shown = text if least < value and least < end - start else ""
+            drawn.append({"type": "bar", "x": [in_unit(value, unit)], "text": [shown]})
             sizes.append(size)
             start += value
         if missing > 0:
@@ -238,7 +239,7 @@ class _Drawing:
         drawn.append({"type": "scatter", "x": [index] * len(speeds), "y": speeds})
         said = [f"<b>{charted(frame.verdict)}</b>", charted(frame.words), *sizes, ceiling]
         drawn.append({"type": "scatter", "text": [*said, "goes on ▸" if total > end else ""]})
-        return {"data": drawn, "traces": MOVING}
+        return {"name": frame.label, "data": drawn, "traces": MOVING}
 
     def curves(self) -> list[dict[str, Any]]:
         xs = list(range(len(self.frames)))
