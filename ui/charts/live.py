@@ -307,8 +307,8 @@ class _Drawing:
             return list(range(len(values)))
         if self.found.quantity == "story":
             steps = [n * 10**power for power in range(8) for n in (1, 2, 3, 4, 5, 6, 8)]
-            choices = [[i for i, value in enumerate(values) if value % step == 0] for step in steps]
-            return max((c for c in choices if len(c) <= TICKS_MOST), key=len)
+            choices = [[i for i, v in enumerate(values) if not v % step] for step in steps if step <= values[-1]]
+            return max((c for c in choices if len(c) <= TICKS_MOST), key=len, default=[])
         powers = [i for i, value in enumerate(values) if value & (value - 1) == 0]
         return powers[:: -(-len(powers) // TICKS_MOST)]
 
