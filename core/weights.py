@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Literal, get_args
 
 from core.formats import (
     BF16_BITS,
+    BIT_STEPS,
     BYTE_STEPS,
     FP8_BLOCK,
     FP8_BLOCK_SCALE_BYTES,
@@ -316,6 +318,11 @@ def is_more_bits_layer(layer: int, n_layers: int) -> bool:
     return layer < eighth or layer >= 7 * n_layers // 8 or (layer - eighth) % 3 == 2
 
 
+@cache
+def _more_bits_layers(n_layers: int) -> int:
+    return sum(is_more_bits_layer(i, n_layers) for i in range(n_layers))
+
+
 def _k_quant(bits: float, cols: int) -> float:
     """llama.cpp's fallbacks when a row is no multiple of a K-quant's 256 values, or of 32."""
     if cols % 32:
@@ -349,7 +356,7 @@ def _llama_cpp_bits(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> flo
     if is_v and shape.n_layers == 80 and shape.group_size == 8:  # llama.cpp's own rule for the 70B shape
         base = Q5_K_BITS
     if is_v or tensor.name == "ffn_down":
-        n_more = sum(is_more_bits_layer(i, shape.n_layers) for i in range(shape.n_layers))
+        n_more = _more_bits_layers(shape.n_layers)
         more, less = _k_quant(Q6_K_BITS, tensor.cols), _k_quant(base, tensor.cols)
         share = Fraction(n_more, shape.n_layers)
         return share * Fraction(more) + (1 - share) * Fraction(less)
@@ -396,14 +403,26 @@ def tensor_bytes(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> Fracti
     >>> int(tensor_bytes(layer, WEIGHT_FORMATS["int4"], ModelShape(32, tied=False)))
     23425024
     """
+    return Fraction(_scaled_bytes(tensor, fmt, shape), _scale(shape))
+
+
+def _scale(shape: ModelShape) -> int:
+    """What makes all byte counts of a model whole: widths go by 1/32 bit, some are the mean over all layers."""
+    return BYTE_STEPS * shape.n_layers
+
+
+def _scaled_bytes(tensor: Tensor, fmt: WeightFormat, shape: ModelShape) -> int:
+    """Bytes of one tensor x `_scale`."""
     bits = tensor_bits(tensor, fmt, shape)
     if isinstance(bits, Fraction):
-        value = tensor.n_params * bits / 8
+        value, rest = divmod(tensor.n_params * bits.numerator * _scale(shape), 8 * bits.denominator)
+        if rest:
+            raise ValueError(f"bits must be a multiple of 1/{BIT_STEPS} on the mean of all layers, got {bits}")
     else:
-        value = Fraction(tensor.n_params * steps(bits), BYTE_STEPS)
+        value = tensor.n_params * steps(bits) * shape.n_layers
     if fmt.scheme == "fp8_block" and bits == fmt.linear_bits:
         blocks = -(-tensor.rows // FP8_BLOCK) * -(-tensor.cols // FP8_BLOCK)
-        value += blocks * tensor.copies * FP8_BLOCK_SCALE_BYTES
+        value += blocks * tensor.copies * FP8_BLOCK_SCALE_BYTES * _scale(shape)
     return value
 
 
@@ -449,28 +468,29 @@ class WeightBytes:
 
 def weight_bytes(tensors: Iterable[Tensor], fmt: WeightFormat, shape: ModelShape) -> WeightBytes:
     """Sum tensors into bytes by component, each rounded up to a whole byte."""
-    components: dict[Component, Fraction] = {}
-    lookup = matrices = shared = least = Fraction(0)
-    experts: dict[tuple[int, int], Fraction] = {}
+    components: dict[Component, int] = {}
+    lookup = matrices = shared = 0
+    experts: dict[tuple[int, int], int] = {}
     for tensor in tensors:
-        value = tensor_bytes(tensor, fmt, shape)
-        components[tensor.component] = components.get(tensor.component, Fraction(0)) + value
+        value, component = _scaled_bytes(tensor, fmt, shape), tensor.component
+        components[component] = components.get(component, 0) + value
         if tensor.experts:
-            experts[tensor.experts] = experts.get(tensor.experts, Fraction(0)) + value
-            least += value * tensor.experts[1] / tensor.experts[0]
+            experts[tensor.experts] = experts.get(tensor.experts, 0) + value
         else:
             shared += value
-            if tensor.kind in ("linear", "unquantized") or (tensor.component == "embedding" and shape.tied):
+            if tensor.kind in ("linear", "unquantized") or (component == "embedding" and shape.tied):
                 matrices += value
-        if tensor.component == "positions" or (tensor.component == "embedding" and not shape.tied):
+        if component == "positions" or (component == "embedding" and not shape.tied):
             lookup += value
+    scale = _scale(shape)
+    least = sum((Fraction(stored * k, e) for (e, k), stored in experts.items()), Fraction(0))
     return WeightBytes(
-        by_component=tuple((c, math.ceil(components[c])) for c in COMPONENTS if c in components),
-        every_step_bytes=math.ceil(shared),
-        lookup_bytes=math.floor(lookup),
-        matrix_bytes=math.ceil(matrices),
-        least_expert_bytes=math.ceil(least),
-        experts=tuple(ExpertBytes(e, k, float(stored)) for (e, k), stored in experts.items()),
+        by_component=tuple((c, -(-components[c] // scale)) for c in COMPONENTS if c in components),
+        every_step_bytes=-(-shared // scale),
+        lookup_bytes=lookup // scale,
+        matrix_bytes=-(-matrices // scale),
+        least_expert_bytes=math.ceil(least / scale),
+        experts=tuple(ExpertBytes(e, k, stored / scale) for (e, k), stored in experts.items()),
     )
 
 
