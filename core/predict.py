@@ -479,7 +479,10 @@ EXPERTS_AWAKE = Prediction(
     ),
     why=_why_awake,
     header=("", "one user", "the crowd", "factor"),
-    nothing=lambda view: f"{view.scenario.released_model.name} is dense: every weight is read for every token.",
+    nothing=lambda view: (
+        f"{view.scenario.released_model.name} has no experts to wake. Choose a mixture of experts above, or open one "
+        "of the scenarios below."
+    ),
 )
 
 
