@@ -60,8 +60,7 @@ class Reel:
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """One frame a value; each equals `evaluate()` there."""
-        swept = _swept(self.scenario, self.quantity)
-        return tuple(_frame(self, value, *there) for value, there in zip(self.values, swept, strict=True))
+        return tuple(_frame(self, *there) for there in _swept(self.scenario, self.quantity))
 
     @cached_property
     def opening(self) -> int:
@@ -95,19 +94,20 @@ class Reel:
     @cached_property
     def values(self) -> tuple[int | None, ...]:
         """Values of the frames, least memory first."""
-        return _VALUES[self.quantity](self)
+        return tuple(value for value, _, _ in _swept(self.scenario, self.quantity))
 
 
 @lru_cache(maxsize=16)
-def _swept(scenario: Scenario, quantity: Quantity) -> tuple[tuple[Memory, DecodeStep], ...]:
-    values = Reel(scenario, quantity, "GB").values
+def _swept(scenario: Scenario, quantity: Quantity) -> tuple[tuple[int | None, Memory, DecodeStep], ...]:
+    """The values in any unit, with what memory holds and a step takes there."""
     if quantity == "kv_heads":
-        results = [evaluate(scenario.replace(kv_heads=value)) for value in values]
-        return tuple((result.memory, result.decode) for result in results)
-    counts = [value for value in values if value is not None]  # only a mix of KV heads is None
+        return _by_heads(scenario)
+    values = _VALUES[quantity](Reel(scenario, quantity, "GB"))
     if FIELDS[quantity] == "batch":
-        return tuple(at_loads(scenario, [(scenario.context, batch) for batch in counts]))
-    return tuple(at_loads(scenario, [(context, scenario.batch) for context in counts]))
+        loads = [(scenario.context, batch) for batch in values]
+    else:
+        loads = [(context, scenario.batch) for context in values]
+    return tuple((value, *there) for value, there in zip(values, at_loads(scenario, loads), strict=True))
 
 
 def quantities(scenario: Scenario) -> tuple[Quantity, ...]:
@@ -172,7 +172,7 @@ def refined(low: int, high: int) -> list[int]:
     return sorted(value for value in found if low <= value <= high)
 
 
-def _values(stops: list[int], edge: int | None, special: set[int], most: int) -> tuple[int | None, ...]:
+def _values(stops: list[int], edge: int | None, special: set[int], most: int) -> tuple[int, ...]:
     """The sliders' stops refined, on to where memory ends; a special value takes the place of the nearest fine one.
 
     >>> _values([128, 256, 512], 403, {403}, CONTEXT_MAX)[-9:]
@@ -190,25 +190,26 @@ def _values(stops: list[int], edge: int | None, special: set[int], most: int) ->
     return tuple(sorted(fine | kept))
 
 
-def _user_values(found: Reel) -> tuple[int | None, ...]:
+def _user_values(found: Reel) -> tuple[int, ...]:
     """On both sides of the edge: the last user that fits, and the first that does not."""
     edge, batch = found.edge, found.scenario.batch
     return _values([*BATCH_STOPS, batch], edge, set() if edge is None else {edge, edge + 1}, BATCH_MAX)
 
 
-def _context_values(found: Reel) -> tuple[int | None, ...]:
+def _context_values(found: Reel) -> tuple[int, ...]:
     s, edge = found.scenario, found.edge
     return _values(context_stops(s.released_model, s.context), edge, set() if edge is None else {edge}, CONTEXT_MAX)
 
 
-def _head_values(found: Reel) -> tuple[int | None, ...]:
+def _by_heads(scenario: Scenario) -> tuple[tuple[int | None, Memory, DecodeStep], ...]:
     """Every number of KV heads, and the released mix where layers differ; least memory first."""
-    model = found.scenario.released_model
+    model = scenario.released_model
     values: list[int | None] = list(model.kv_head_options)
     if len(model.released_kv_heads) > 1:
         values.append(None)
-    total = {v: evaluate(found.scenario.replace(kv_heads=v)).memory.total_bytes for v in values}
-    return tuple(sorted(values, key=total.__getitem__))
+    results = [evaluate(scenario.replace(kv_heads=value)) for value in values]
+    found = [(value, result.memory, result.decode) for value, result in zip(values, results, strict=True)]
+    return tuple(sorted(found, key=lambda there: there[1].total_bytes))
 
 
 def story_end(scenario: Scenario) -> tuple[int, bool]:
@@ -224,7 +225,7 @@ def story_end(scenario: Scenario) -> tuple[int, bool]:
     return limit, False
 
 
-def _story_values(found: Reel) -> tuple[int | None, ...]:
+def _story_values(found: Reel) -> tuple[int, ...]:
     """From a short prompt to the end in equal round steps; nothing but the first token where not even that fits.
 
     The model's limit, and where the cache outweighs the weights, take the place of the nearest step.
@@ -258,10 +259,9 @@ def _outweighs(scenario: Scenario) -> int | None:
     return None if crossing is None else math.ceil(crossing)
 
 
-_VALUES: dict[Quantity, Callable[[Reel], tuple[int | None, ...]]] = {
+_VALUES: dict[Quantity, Callable[[Reel], tuple[int, ...]]] = {
     "users": _user_values,
     "context": _context_values,
-    "kv_heads": _head_values,
     "story": _story_values,
 }
 
