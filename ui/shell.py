@@ -95,11 +95,14 @@ dl.sums, .sums dt, .sums dd { margin: 0; padding: 0; }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 2.4rem .9rem 2rem; }
   .stMainBlockContainer h1 { font-size: 1.45rem; }
-  .st-key-keys { display: none; }
+  /* No keyboard, and nothing to project: the bar keeps to one line. */
+  .st-key-keys, [data-testid=stButton] kbd, .st-key-bar_lecture { display: none; }
+  .st-key-bar button { padding: 0 .55rem; }
   .st-key-page_list a { min-height: 40px; }
   [data-testid=stMarkdownContainer] :is(td, th) { padding: .3rem .4rem; font-size: .85rem; }
   [class*=st-key-row_] [data-testid=stHorizontalBlock] { gap: .4rem; }
   [class*=st-key-row_] [data-testid=stColumn] { min-width: calc(50% - .4rem); flex: 1 1 calc(50% - .4rem); }
+  .st-key-row_live [data-testid=stColumn]:first-child { min-width: 100%; }
 }
 .figures.strip { grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); }
 .st-key-offstage { position: fixed; left: 0; bottom: 0; background: var(--background, Canvas); }
@@ -135,6 +138,7 @@ html { font-size: 24px; }
 .st-key-page_list a * { font-size: .64rem; line-height: 1.2; }
 .modebar-container { display: none; }
 }
+@media (max-width: 640px) { .st-key-bar_lecture { display: block; } } /* the way back, in a narrow window */
 /* A title that a font draws a hair wider would break, and push the last line off the screen. */
 @media (min-width: 1240px) { .stMainBlockContainer h1 { white-space: nowrap; } }
 </style>
