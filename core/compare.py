@@ -16,7 +16,6 @@ from core.catalog import gpus, models
 from core.evaluate import (
     Costs,
     attention_flops_per_token,
-    evaluate,
     model_costs,
     prefill_attention_flops,
     reserve_bytes,
@@ -24,10 +23,10 @@ from core.evaluate import (
 from core.formats import Peak
 from core.gpu import GpuSpec
 from core.model import ModelSpec
+from core.prices import Edit, Edits, Terms, terms
 from core.scenario import BATCH_MAX, GPUS_MAX, Scenario
 from core.stops import BATCH_STOPS
 from core.units import integer, plural
-from core.variants import Variant
 
 Over = Literal["gpus", "models", "all"]
 OVERS: tuple[Over, ...] = get_args(Over)
@@ -47,51 +46,6 @@ COUNT_LABELS: dict[Count, str] = {
 AT_MOST = 8  # GPUs in one server, the usual largest group without a network between
 AT_MOST_STOPS = (1, 2, 4, AT_MOST, 16, 64, 0)  # 0: any number, also where none is enough
 CHART_ROWS = 82  # more would be a cloud: the whole grid is drawn as a map instead
-PRICE_MAX = 1000.0  # dollars per GPU-hour
-POWER_MAX = 100_000.0  # watts per GPU
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A reader's own price per GPU-hour or power of a device; None leaves the catalog's figure."""
-
-    price_per_gpu_hour: float | None = None
-    power_w: float | None = None
-
-
-Edits = tuple[tuple[str, Edit], ...]  # by the device's slug
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What one GPU costs an hour and draws; None where unknown."""
-
-    low: float | None
-    high: float | None
-    dated: str
-    source: str
-    power_w: float | None
-
-
-def terms(gpu: GpuSpec, edit: Edit | None = None) -> Terms:
-    """The catalog's dated price range and TDP of a device, or the reader's own figures.
-
-    >>> found = terms(gpus()["h100-sxm"])
-    >>> found.low, found.high, found.dated, found.power_w
-    (1.99, 5.0, '2026-05', 700.0)
-    >>> terms(gpus()["h100-sxm"], Edit(price_per_gpu_hour=3)).dated
-    'yours'
-    """
-    edit = edit or Edit()
-    price = gpu.price
-    own = edit.price_per_gpu_hour
-    return Terms(
-        low=own if own is not None else price.low if price else None,
-        high=own if own is not None else price.high if price else None,
-        dated="yours" if own is not None else price.month if price else "",
-        source="" if own is not None or price is None else price.source,
-        power_w=edit.power_w if edit.power_w is not None else gpu.tdp_w,
-    )
 
 
 class HasPlace(Protocol):
@@ -716,40 +670,3 @@ def compare(scenario: Scenario, choice: Choice = Choice(), edits: Edits = ()) ->
         curves=tuple(map(tuple, drawn)),
         front=tuple(pareto(point for curve in drawn for point in curve)),
     )
-
-
-def side_by_side(scenarios: Sequence[Scenario]) -> list[Variant]:
-    """Results of pinned scenarios, numbered, to draw on one axis.
-
-    >>> [v.label for v in side_by_side([Scenario(batch=32)])]
-    ['1: Llama 3 8B · H100 SXM5 · 32 × 8,192 tokens']
-    """
-    return [Variant(f"{number}: {pin_label(s)}", evaluate(s)) for number, s in enumerate(scenarios, 1)]
-
-
-def pin_label(scenario: Scenario) -> str:
-    """A scenario in few words: model, devices, load, and the formats where they are not the usual ones.
-
-    >>> pin_label(Scenario(n_gpus=2, weight_format="fp8", cache_format="fp8"))
-    'Llama 3 8B · 2 × H100 SXM5 · 1 × 8,192 tokens · weights fp8, cache fp8'
-    """
-    s = scenario
-    device = s.gpu_spec.name.removeprefix(f"{s.gpu_spec.vendor} ")
-    model = s.released_model.name
-    if s.model_spec.is_hypothetical:
-        model += f" ({plural(s.kv_heads or 0, 'KV head')})"
-    parts = [
-        model,
-        device if s.n_gpus == 1 else f"{integer(s.n_gpus)} × {device}",
-        f"{integer(s.batch)} × {plural(s.context, 'token')}",
-    ]
-    usual = Scenario()
-    formats = [
-        f"{word} {name}"
-        for word, name, default in (
-            ("weights", s.weight_format, usual.weight_format),
-            ("cache", s.cache_format, usual.cache_format),
-        )
-        if name != default
-    ]
-    return " · ".join([*parts, ", ".join(formats)] if formats else parts)

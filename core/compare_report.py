@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.compare import ANNOUNCED, COUNT_LABELS, Comparison, Count, Edits, Point, Row, pin_label, terms
-from core.cost import dollars_per_million_tokens
+from core.compare import ANNOUNCED, COUNT_LABELS, Comparison, Count, Point, Row
 from core.gpu import GpuSpec
 from core.model import LatentAttention
+from core.prices import terms
 from core.report import Cell, Rowset
-from core.scenario import Scenario
 from core.units import (
-    Unit,
-    format_bytes,
     format_dollars,
     format_joules,
     format_rate,
@@ -21,13 +18,13 @@ from core.units import (
     integer,
     plural,
 )
-from core.variants import Variant
 
 
 def point_name(found: Comparison, row: Row) -> str:
     """A row by what differs between rows: the devices, the model, or both.
 
     >>> from core.compare import compare
+    >>> from core.scenario import Scenario
     >>> found = compare(Scenario())
     >>> point_name(found, next(row for row in found.rows if found.is_own(row)))
     'H100 SXM5'
@@ -138,6 +135,7 @@ def summary(found: Comparison) -> tuple[str, ...]:
     """What is seen: how many fit, who is on the front, what is cheapest at best.
 
     >>> from core.compare import Choice, compare
+    >>> from core.scenario import Scenario
     >>> choice = Choice(at_most=1, only=frozenset({"edge"}))
     >>> summary(compare(Scenario(model="llama-3.1-405b"), choice))[0].partition(":")[0]
     'Nothing of the chosen kinds holds 8,192 tokens on at most 1 GPU'
@@ -235,6 +233,7 @@ def comparison_rows(found: Comparison, *, exact: bool = False) -> Rowset:
     """Every shown row; rounded to four digits for reading, or exact with sources and assumptions.
 
     >>> from core.compare import compare
+    >>> from core.scenario import Scenario
     >>> header, rows = comparison_rows(compare(Scenario()), exact=True)
     >>> {len(header)} == {len(row) for row in rows}
     True
@@ -312,68 +311,3 @@ def point_hover(found: Comparison, point: Point) -> str:
         f"{point_name(found, point.row)}, {plural(speed.batch, 'user')}: {format_rate(speed.tokens_per_s)} together, "
         f"{format_seconds(speed.step_s)} a token each{own}"
     )
-
-
-def pinned_rows(pinned: Sequence[Variant], unit: Unit, edits: Edits = ()) -> Rowset:
-    """Pinned scenarios side by side: memory, ceilings, first token, cost at best with their own users.
-
-    >>> from core.compare import side_by_side
-    >>> header, rows = pinned_rows(side_by_side([Scenario(batch=32), Scenario()]), "GB")
-    >>> header, rows[1:3]
-    (('figure', '1', '2'), [('weights', '16.1 GB', '16.1 GB'), ('KV cache', '34.4 GB', '1.07 GB')])
-    """
-    header = ("figure", *(variant.label.partition(":")[0] for variant in pinned))
-    columns = [_pinned_column(variant, unit, edits) for variant in pinned]
-    names = (
-        "scenario",
-        "weights",
-        "KV cache",
-        "reserve",
-        "capacity",
-        "fits",
-        "together at most",
-        "each user at most",
-        "first token at least",
-        "$ per Mtok, at best",
-    )
-    rows: list[tuple[Cell, ...]] = list(zip(names, *columns, strict=True))
-    return header, rows
-
-
-def _pinned_column(variant: Variant, unit: Unit, edits: Edits) -> tuple[str, ...]:
-    s, m, d = variant.result.scenario, variant.result.memory, variant.result.decode
-    price = terms(s.gpu_spec, dict(edits).get(s.gpu_spec.slug)).low
-    dollars = dollars_per_million_tokens(price_per_gpu_hour=price, n_gpus=s.n_gpus, tokens_per_s=d.tokens_per_s)
-    sizes = (m.weights_bytes, m.kv_bytes, m.reserve_bytes, m.capacity_bytes)
-    return (
-        pin_label(s),
-        *(format_bytes(size, unit) for size in sizes),
-        "yes" if m.fits else f"no, {format_bytes(m.over_by_bytes, unit)} too much",
-        format_rate(d.tokens_per_s),
-        format_rate(d.tokens_per_s_per_user),
-        format_seconds(variant.result.prefill.ttft_s),
-        "unknown" if dollars is None else format_dollars(dollars),
-    )
-
-
-def pinned_alt(pinned: Sequence[Variant], unit: Unit) -> str:
-    """Alt text of the pinned bars."""
-    said = [
-        f"{v.label}: {format_bytes(v.result.memory.total_bytes, unit)} of "
-        f"{format_bytes(v.result.memory.capacity_bytes, unit)}, at most {format_rate(v.result.decode.tokens_per_s)}"
-        for v in pinned
-    ]
-    return f"Memory of the pinned scenarios on one axis. {'. '.join(said)}."
-
-
-def refusal(scenario: Scenario, pinned: Sequence[Scenario], most: int) -> str | None:
-    """Why a scenario cannot be pinned, in one sentence; None when it can.
-
-    >>> refusal(Scenario(), [Scenario()], 4)
-    'Already pinned: Llama 3 8B · H100 SXM5 · 1 × 8,192 tokens.'
-    """
-    if scenario in pinned:
-        return f"Already pinned: {pin_label(scenario)}."
-    if len(pinned) >= most:
-        return f"{integer(most)} scenarios are pinned, which is all there is room for: take one away first."
-    return None

@@ -11,10 +11,10 @@ import streamlit as st
 
 from core import lessons
 from core.changes import SAME, Change, baseline, changed
-from core.compare import pin_label
 from core.derivation import Derivation
 from core.evaluate import Result, evaluate
 from core.lessons import Reading
+from core.pinned import pin_label
 from core.pins import PINS_MAX
 from core.presets import Preset
 from core.report import Rowset

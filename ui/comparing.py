@@ -19,28 +19,22 @@ from core.compare import (
     COUNTS,
     OVER_LABELS,
     OVERS,
-    POWER_MAX,
-    PRICE_MAX,
     Choice,
     Comparison,
-    Edit,
-    Edits,
     Over,
     options,
-    pin_label,
-    side_by_side,
 )
 from core.compare_report import (
     at_most_label,
     comparison_rows,
     map_alt,
-    pinned_alt,
-    pinned_rows,
     placeholders,
     price_note,
     speed_alt,
 )
+from core.pinned import pin_label, pinned_alt, pinned_rows, side_by_side
 from core.pins import PINS_MAX
+from core.prices import POWER_MAX, PRICE_MAX, Edit, Edits
 from core.report import Cell
 from core.view import View
 from ui import blocks, charts, pins, shell, tables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.compare_report import refusal
+from core.pinned import refusal
 from core.pins import PINS_MAX
 from core.scenario import Scenario
 from ui import shell

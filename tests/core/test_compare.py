@@ -16,7 +16,6 @@ from core.compare import (
     MIXTURE,
     OVERS,
     Choice,
-    Edit,
     Row,
     batches_to,
     compare,
@@ -28,13 +27,13 @@ from core.compare import (
     options,
     pareto,
     scenario_for,
-    side_by_side,
     smallest_count,
-    terms,
 )
-from core.compare_report import cautions, comparison_rows, pinned_rows, refusal, summary
+from core.compare_report import cautions, comparison_rows, summary
 from core.evaluate import evaluate
+from core.pinned import pinned_rows, refusal, side_by_side
 from core.pins import PINS_MAX
+from core.prices import Edit, terms
 from core.scenario import BATCH_MAX, GPUS_MAX, Scenario
 from tests.strategies import scenarios
 

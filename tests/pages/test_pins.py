@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import lessons, presets
 from core.changes import SAME, changes
-from core.compare import pin_label
 from core.lessons import LESSONS
+from core.pinned import pin_label
 from core.pins import PINS_KEY, PINS_MAX, pins_query
 from core.scenario import Scenario
 from core.view import View

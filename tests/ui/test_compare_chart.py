@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalog import gpus, models
-from core.compare import CHART_ROWS, COUNTS, Choice, Comparison, Edit, compare, side_by_side
-from core.compare_report import map_alt, pinned_alt, point_name, speed_alt
+from core.compare import CHART_ROWS, COUNTS, Choice, Comparison, compare
+from core.compare_report import map_alt, point_name, speed_alt
+from core.pinned import pinned_alt, side_by_side
+from core.prices import Edit
 from core.scenario import Scenario
 from tests.strategies import scenarios
 from ui import charts, palette
