@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from core.formats import (
     BF16_BITS,
@@ -459,7 +459,10 @@ class WeightBytes:
         """Expert bytes a step reads: with `tokens` None the least (k a layer), else those expected for them."""
         if tokens is None:
             return self.least_expert_bytes
-        return sum(g.stored_bytes * g.touched(tokens) / g.n_experts for g in self.experts)
+        total: float = 0  # no sum(): from Python 3.12 on it adds floats in another way than it adds columns
+        for g in self.experts:
+            total += g.stored_bytes * g.touched(tokens) / g.n_experts
+        return total
 
     def read_bytes(self, *, skip_embedding: bool, tokens: float | None = None) -> float:
         """Weight bytes one decode step reads. Formulas 6 and 7."""
@@ -503,7 +506,16 @@ def expected_experts(*, n_experts: int, n_active: int, tokens: float) -> float:
     >>> [round(expected_experts(n_experts=8, n_active=2, tokens=b), 2) for b in (1, 4, 32)]
     [2.0, 5.47, 8.0]
     """
-    return n_experts * -math.expm1(tokens * math.log1p(-n_active / n_experts)) if n_active < n_experts else n_experts
+    return n_experts * -_expm1(tokens * math.log1p(-n_active / n_experts)) if n_active < n_experts else n_experts
+
+
+def _expm1(value: Any) -> Any:
+    """math.expm1 of a number or, one by one, of a column (core.grid): numpy's own differs in the last digit."""
+    if isinstance(value, float):
+        return math.expm1(value)
+    found = value.copy()
+    found[:] = [math.expm1(one) for one in value.tolist()]
+    return found
 
 
 def matmul_params(tensors: Iterable[Tensor], *, tied: bool) -> tuple[int, int]:
