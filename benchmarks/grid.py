@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from core.catalog import gpus, models
-from core.compare import grid
 from core.evaluate import evaluate
+from core.grid import grid
 from core.scenario import Scenario
 
 ROUNDS, SHORT_ROUNDS = 40, 8

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.compare import ANNOUNCED, COUNT_LABELS, Comparison, Count, Point, Row
+import numpy as np
+
+from core.columns import Column, Floats, all_to_four_digits
+from core.compare import ANNOUNCED, Comparison
+from core.curves import Point
 from core.gpu import GpuSpec
-from core.model import LatentAttention
+from core.model import LatentAttention, ModelSpec
 from core.prices import terms
 from core.report import Cell, Rowset
+from core.rows import COUNT_LABELS, Count, Row, gpu_name, model_name
 from core.units import (
     format_dollars,
     format_joules,
@@ -39,8 +44,8 @@ def point_name(found: Comparison, row: Row) -> str:
 def _held(found: Comparison) -> str:
     s, choice = found.scenario, found.choice
     user = f"one user of {plural(s.context, 'token')}"
-    fits = sum(row.n_gpus is not None for row in found.rows)
-    asked = sum(row.fits_as_asked for row in found.rows)
+    fits = int(np.count_nonzero(found.n_gpus))
+    asked = int(np.count_nonzero(found.n_gpus == s.n_gpus))
     whole = integer(found.n_cells)
     if choice.over == "gpus":
         subject = f"{integer(fits)} of {whole} devices hold {s.released_model.name} and {user}"
@@ -81,7 +86,7 @@ def _front(found: Comparison) -> list[str]:
     together = "most together" if found.choice.count == "together" else f"most {COUNT_LABELS[found.choice.count]}"
     tops = (
         f"{_names(found, most)}: {together}, at most {format_throughput(last.throughput, found.choice.count)} with "
-        f"{plural(last.speed.batch, 'user')}, {format_seconds(last.step_s)} a token each."
+        f"{plural(last.batch, 'user')}, {format_seconds(last.step_s)} a token each."
     )
     if len(found.front_rows) == 1:
         return [f"{point_name(found, first.row)} leads alone, for one user as for many.", tops]
@@ -99,29 +104,36 @@ def _dated(row: Row) -> str:
 
 def _cheapest(found: Comparison) -> list[str]:
     said: list[str] = []
-    priced = [(row.dollars_low, row) for row in found.rows if row.dollars_low is not None]
-    if priced:
-        low, row = min(priced, key=lambda pair: pair[0])
-        batch = row.full.batch if row.full else 0
+    n_priced, cheapest = _least(found.dollars_low)
+    if cheapest is not None:
+        low, high = float(found.dollars_low[cheapest]), float(found.dollars_high[cheapest])
+        row = found.rows[cheapest]
         said.append(
-            f"Cheapest at best, of the {plural(len(priced), 'row')} with a price: {point_name(found, row)}, "
-            f"{_money(low, row.dollars_high)} per million tokens {_dated(row)}, with {plural(batch, 'user')} always "
-            "busy: a lower bound."
+            f"Cheapest at best, of the {plural(n_priced, 'row')} with a price: {point_name(found, row)}, "
+            f"{_money(low, high)} per million tokens {_dated(row)}, with "
+            f"{plural(int(found.grid.batch[row.cell]), 'user')} always busy: a lower bound."
         )
-    powered = [(row.joules, row) for row in found.rows if row.joules is not None]
-    if powered:
-        joules, row = min(powered, key=lambda pair: pair[0])
+    _, least = _least(found.joules)
+    if least is not None:
+        joules = format_joules(float(found.joules[least]))
         said.append(
-            f"Least energy, by data-sheet power: {point_name(found, row)}, {format_joules(joules)} per million tokens: "
+            f"Least energy, by data-sheet power: {point_name(found, found.rows[least])}, {joules} per million tokens: "
             "an indication."
         )
     return said
 
 
+def _least(figures: Floats) -> tuple[int, int | None]:
+    """How many are known, and the place of the least, the first of equal ones."""
+    is_known = figures == figures  # noqa: PLR0124 - NaN alone differs from itself
+    n_known = int(np.count_nonzero(is_known))
+    return n_known, int(np.where(is_known, figures, np.inf).argmin()) if n_known else None
+
+
 def _own(found: Comparison) -> list[str]:
     """The scenario's own cell, where others stand around it."""
-    row = next((row for row in found.rows if found.is_own(row)), None)
-    if row is None or row.full is None or len(found.rows) == 1:
+    row = found.rows.row(found.own_cell)
+    if row.full is None or found.cells.size == 1 or found.own_cell not in found.cells:
         return []
     low = row.dollars_low
     money = "" if low is None else f", from {format_dollars(low)} per million tokens"
@@ -141,7 +153,7 @@ def summary(found: Comparison) -> tuple[str, ...]:
     'Nothing of the chosen kinds holds 8,192 tokens on at most 1 GPU'
     """
     choice = found.choice
-    if not found.rows:
+    if not found.cells.size:
         kinds = " of the chosen kinds" if choice.only else ""
         limit = "" if choice.at_most is None else f" on at most {plural(choice.at_most, 'GPU')}"
         ways = ["allow more GPUs"] if choice.at_most is not None else []
@@ -150,44 +162,48 @@ def summary(found: Comparison) -> tuple[str, ...]:
             f"Nothing{kinds} holds {plural(found.scenario.context, 'token')}{limit}: {', '.join(ways)} or shorten "
             "the context.",
         )
-    if not any(row.n_gpus for row in found.rows):
+    if not found.n_gpus.any():
         return (f"{_held(found)} A shorter context or fewer bits would help.",)
     return (_held(found), *_front(found), *_own(found), *_cheapest(found))
 
 
 def cautions(found: Comparison) -> tuple[str, ...]:
     """What to keep in mind while reading the figures."""
-    s, rows = found.scenario, [row for row in found.rows if row.n_gpus]
+    s, grid, cells = found.scenario, found.grid, found.cells[found.n_gpus > 0]
+    is_spread = bool((found.n_gpus > 1).any())
     said: list[str] = []
     if found.n_short:
         said.append(f"{plural(found.n_short, 'model')} that stop before {integer(s.context)} tokens are left out.")
     if found.n_announced:
         said.append(f'{plural(found.n_announced, "device")} only announced: choose "{ANNOUNCED}" to see them.')
-    if found.curves and len(found.curves) < len(rows):
+    if found.curves and len(found.curves) < cells.size:
         what = "price" if found.choice.count == "dollar" else "power"
-        n = len(rows) - len(found.curves)
+        n = cells.size - len(found.curves)
         said.append(f"{plural(n, 'row')} without a known {what} cannot be in this picture.")
-    if any(row.n_gpus and row.n_gpus > 1 for row in rows):
+    if is_spread:
         said.append("Time on the links between GPUs is left out, which flatters many small ones.")
-    if found.choice.over != "gpus" and rows:
+    if found.choice.over != "gpus" and cells.size:
         said.append("A smaller model is faster, not better: speeds of different models say nothing about answers.")
-    if any(row.full and row.full.expected_step_s for row in rows):
+    if found.has_experts:
         said.append("Mixtures of experts are counted with the fewest experts a step can touch, the bound.")
-    latent = any(isinstance(g.attention, LatentAttention) for row in rows for g in row.model.groups)
-    if latent and s.split == "tensor" and any(row.n_gpus and row.n_gpus > 1 for row in rows):
+    if s.split == "tensor" and is_spread and any(map(_is_latent, grid.models_of(cells))):
         said.append("Tensor parallel keeps MLA's latent on every GPU; attention data parallelism does better.")
     if s.context > s.released_model.max_context:
         stops = integer(s.released_model.max_context)
         said.append(f"{integer(s.context)} tokens is a what-if: {s.released_model.name} stops at {stops}.")
     if s.model_spec.is_hypothetical:
         said.append(f"{s.released_model.name} with {plural(s.kv_heads or 0, 'KV head')} is hypothetical.")
-    devices = {row.gpu.slug: row.gpu for row in rows}.values()
+    devices = grid.gpus_of(cells)
     previews = [gpu.name for gpu in devices if gpu.preview]
     if previews:
         said.append(f"Announced, not yet on a shipped data sheet: {', '.join(previews)}.")
     if any(gpu.unified_memory for gpu in devices):
         said.append("Memory shared with the CPU (Apple, Jetson and the like) is not all usable.")
     return tuple(said)
+
+
+def _is_latent(model: ModelSpec) -> bool:
+    return any(isinstance(group.attention, LatentAttention) for group in model.groups)
 
 
 def price_note(gpu: GpuSpec) -> str:
@@ -225,12 +241,59 @@ def placeholders(gpu: GpuSpec) -> tuple[str, str]:
     return price, power
 
 
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+def comparison_columns(found: Comparison, *, exact: bool = False) -> dict[str, Column]:
+    """Every shown row, in columns; rounded to four digits for reading, or exact with sources and assumptions."""
+    s, grid, cells, on = found.scenario, found.grid, found.cells, found.on
+    figures = {
+        "one user (tokens/s)": 1 / grid.one_s[cells],
+        "all users (tokens/s)": found.tokens_per_s,
+        "each of them (tokens/s)": 1 / grid.full_s[cells],
+        "first token (s)": grid.ttft_s[cells],
+        "$ per Mtok, at best": found.dollars_low,
+        "$ per Mtok, high price": found.dollars_high,
+        "J per Mtok": found.joules,
+        "$ per GPU-hour, low": found.prices.low[on],
+        "$ per GPU-hour, high": found.prices.high[on],
+    }
+    expected = {}
+    if exact or found.has_experts:
+        expected = {"all users at the experts expected (tokens/s)": grid.batch[cells] / grid.expected_s[cells]}
+    numbers = figures | expected
+    if not exact:
+        numbers = dict(zip(numbers, all_to_four_digits([*numbers.values()]), strict=True))
+
+    def constant(value: str) -> Column:
+        return Column(np.zeros_like(cells), (value,))
+
+    terms_of = found.prices.terms
+    made: dict[str, Column] = {}
+    if exact or found.choice.over != "gpus":
+        made["model"] = Column(grid.of(cells), tuple(map(model_name, grid.models)))
+    if exact or found.choice.over != "models":
+        made["GPU"] = Column(on, tuple(map(gpu_name, grid.gpus)))
+    made |= {
+        "fits as asked": Column((found.n_gpus == s.n_gpus).astype(np.int64), ("no", "yes")),
+        "GPUs needed": Column(found.n_gpus, is_blank=found.n_gpus < 1),
+        "most users": Column(grid.most[cells], is_blank=grid.most[cells] < 1),
+        **{name: Column(numbers[name]) for name in figures},
+        "price dated": Column(on, tuple(one.dated for one in terms_of)),
+        "W per GPU": Column(found.prices.power_w[on]),
+        **{name: Column(numbers[name]) for name in expected},
+    }
+    if exact:
+        made |= {
+            "price source": Column(on, tuple(one.source for one in terms_of)),
+            "context": Column(np.full_like(cells, s.context)),
+            "split": constant(s.split),
+            "weights": constant(s.weight_format),
+            "cache": constant(s.cache_format),
+            "reserve": Column(np.full(cells.size, s.reserve)),
+        }
+    return made
 
 
 def comparison_rows(found: Comparison, *, exact: bool = False) -> Rowset:
-    """Every shown row; rounded to four digits for reading, or exact with sources and assumptions.
+    """The same as rows.
 
     >>> from core.compare import compare
     >>> from core.scenario import Scenario
@@ -238,56 +301,9 @@ def comparison_rows(found: Comparison, *, exact: bool = False) -> Rowset:
     >>> {len(header)} == {len(row) for row in rows}
     True
     """
-    names = {"gpus": ("GPU",), "models": ("model",), "all": ("model", "GPU")}[found.choice.over]
-    header: tuple[str, ...] = (
-        *(("model", "GPU") if exact else names),
-        "fits as asked",
-        "GPUs needed",
-        "most users",
-        "one user (tokens/s)",
-        "all users (tokens/s)",
-        "each of them (tokens/s)",
-        "first token (s)",
-        "$ per Mtok, at best",
-        "$ per Mtok, high price",
-        "J per Mtok",
-        "$ per GPU-hour, low",
-        "$ per GPU-hour, high",
-        "price dated",
-        "W per GPU",
-    )
-    has_experts = any(row.full and row.full.expected_step_s for row in found.rows)
-    if has_experts or exact:
-        header = (*header, "all users at the experts expected (tokens/s)")
-    if exact:
-        header = (*header, "price source", "context", "split", "weights", "cache", "reserve")
-    s = found.scenario
-    rows: list[tuple[Cell, ...]] = []
-    for row in found.rows:
-        one, full, price = row.one, row.full, row.terms
-        figures: list[float | None] = [
-            one.tokens_per_s if one else None,
-            full.tokens_per_s if full else None,
-            full.tokens_per_s_per_user if full else None,
-            row.ttft_s,
-            row.dollars_low,
-            row.dollars_high,
-            row.joules,
-            price.low,
-            price.high,
-        ]
-        expected = full.expected_tokens_per_s if full else None
-        if not exact:
-            figures, expected = [_short(value) for value in figures], _short(expected)
-        cells: list[Cell] = [row.model_name] if "model" in header else []
-        cells += [row.gpu_name] if "GPU" in header else []
-        cells += ["yes" if row.fits_as_asked else "no", row.n_gpus, row.max_batch, *figures, price.dated, price.power_w]
-        if has_experts or exact:
-            cells.append(expected)
-        if exact:
-            cells += [price.source, s.context, s.split, s.weight_format, s.cache_format, s.reserve]
-        rows.append(tuple(cells))
-    return header, rows
+    columns = comparison_columns(found, exact=exact)
+    rows: list[tuple[Cell, ...]] = list(zip(*(column.cells() for column in columns.values()), strict=True))
+    return tuple(columns), rows
 
 
 def speed_alt(found: Comparison) -> str:
@@ -300,14 +316,19 @@ def speed_alt(found: Comparison) -> str:
 
 def map_alt(found: Comparison) -> str:
     """Alt text of the map of GPUs needed."""
-    return f"Map of GPUs needed, models by devices, {integer(len(found.rows))} cells. {_held(found)}"
+    return f"Map of GPUs needed, models by devices, {integer(found.cells.size)} cells. {_held(found)}"
 
 
-def point_hover(found: Comparison, point: Point) -> str:
-    """Name and figures of one point."""
-    speed = point.speed
-    own = "" if found.choice.count == "together" else f", {format_throughput(point.throughput, found.choice.count)}"
-    return (
-        f"{point_name(found, point.row)}, {plural(speed.batch, 'user')}: {format_rate(speed.tokens_per_s)} together, "
-        f"{format_seconds(speed.step_s)} a token each{own}"
-    )
+def point_hovers(found: Comparison, points: Sequence[Point]) -> list[str]:
+    """Name and figures of each point."""
+    count = found.choice.count
+    rows = {point.row.cell: point.row for point in points}
+    names = {cell: point_name(found, row) for cell, row in rows.items()}
+    said: list[str] = []
+    for p in points:
+        own = "" if count == "together" else f", {format_throughput(p.throughput, count)}"
+        said.append(
+            f"{names[p.row.cell]}, {plural(p.batch, 'user')}: {format_rate(p.tokens_per_s)} together, "
+            f"{format_seconds(p.step_s)} a token each{own}"
+        )
+    return said

@@ -6,26 +6,17 @@ Its choices and the edited prices are held in the session, not in the link: thei
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from core.compare import (
-    AT_MOST,
-    AT_MOST_STOPS,
-    COUNT_LABELS,
-    COUNTS,
-    OVER_LABELS,
-    OVERS,
-    Choice,
-    Comparison,
-    Over,
-    options,
-)
+from core.columns import Column
+from core.compare import AT_MOST, AT_MOST_STOPS, OVER_LABELS, OVERS, Choice, Comparison, Over, options
 from core.compare_report import (
     at_most_label,
+    comparison_columns,
     comparison_rows,
     map_alt,
     placeholders,
@@ -35,9 +26,10 @@ from core.compare_report import (
 from core.pinned import pin_label, pinned_alt, pinned_rows, side_by_side
 from core.pins import PINS_MAX
 from core.prices import POWER_MAX, PRICE_MAX, Edit, Edits
-from core.report import Cell
+from core.rows import COUNT_LABELS, COUNTS
 from core.view import View
-from ui import blocks, charts, pins, shell, tables
+from ui import blocks, pins, shell, tables
+from ui.charts import compare as charts
 from ui.text import plain
 
 _EDITS = "_edits"
@@ -98,33 +90,41 @@ def picture(found: Comparison) -> None:
         blocks.chart(charts.speeds_figure(found), key="compare_speeds", alt=speed_alt(found))
         blocks.legend(charts.compare_key(found))
         st.caption("Each line runs from one user (left) to as many as fit (the mark); the stepped line is the front.")
-    elif any(row.n_gpus for row in found.rows):
+    elif found.n_gpus.any():
         st.caption("No row of this choice has the figure that tokens are counted by.")
 
 
-def _format(numbers: Iterable[float]) -> str:
-    """Thousands separators, or where there are small fractions enough decimals for three digits of the smallest."""
-    smallest = min((number for number in numbers if number > 0), default=1.0)
+def _format(column: Column) -> str | None:
+    """Thousands separators, or where there are small fractions enough decimals for three digits of the smallest.
+
+    None where there is no number.
+    """
+    values = column.values
+    if column.words is not None or values.size == 0:
+        return None
+    if column.is_blank is not None:
+        return None if column.is_blank.all() else "localized"  # counts
+    smallest = np.fmin.reduce(values)  # no NaN, if there is a number
+    if smallest <= 0:
+        smallest = min(values[values > 0], default=1.0)
+    if np.isnan(smallest):
+        return None
     return "localized" if smallest >= 1 else f"%.{min(6, 2 - math.floor(math.log10(smallest)))}f"
 
 
-def _formats(header: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> dict[str, str]:
-    """How the numbers of each column that has some are written."""
-    found: dict[str, str] = {}
-    for name, cells in zip(header, zip(*rows, strict=True), strict=False):
-        numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
-        if numbers:
-            found[name] = _format(numbers)
-    return found
+@lru_cache(maxsize=16)
+def _number(form: str) -> Any:
+    return st.column_config.NumberColumn(format=form)
 
 
 def table(found: Comparison) -> None:
     """Every shown row, to sort and search; what is unknown stays blank. The download is exact."""
-    header, cells = comparison_rows(found)
-    rows = tuple(cells)
-    config: dict[str, Any] = {header[0]: st.column_config.TextColumn(pinned=True)}
-    config |= {name: st.column_config.NumberColumn(format=form) for name, form in _formats(header, rows).items()}
-    shown = tables.frame(header, rows)
+    columns = comparison_columns(found)
+    config: dict[str, Any] = {next(iter(columns)): st.column_config.TextColumn(pinned=True)}
+    for name, column in columns.items():
+        if form := _format(column):
+            config[name] = _number(form)
+    shown = tables.frame_of(columns)
     st.dataframe(shown, hide_index=True, key="grid_compare", column_config=config, placeholder="")
     blocks.csv_of(partial(comparison_rows, found, exact=True), name="compare")
 

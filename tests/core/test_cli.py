@@ -22,7 +22,7 @@ from tests.strategies import scenarios
 
 ASKED = "model=llama-3-8b&gpu=h100-sxm&batch=32&context=8192"
 RESULT = evaluate(Scenario(batch=32))
-UI_LIBRARIES = ("streamlit", "plotly", "pandas")
+UI_LIBRARIES = ("streamlit", "plotly", "pandas", "numpy")
 
 
 def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:

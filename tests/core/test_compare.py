@@ -1,50 +1,64 @@
 """The grid is `evaluate`, cell by cell; GPUs needed are the fewest; the front is the front; what is said is so."""
 
 import math
-from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from core.cache_columns import CacheColumns, knots_of
 from core.catalog import gpus, models
+from core.columns import four_digits
 from core.compare import (
     ANNOUNCED,
     AT_MOST,
     CHART_ROWS,
-    COUNTS,
     MIXTURE,
     OVERS,
     Choice,
-    Row,
-    batches_to,
     compare,
-    counted,
-    curves,
-    dominates,
-    facets,
-    grid,
+    gpu_facets,
+    model_facets,
     options,
-    pareto,
-    scenario_for,
-    smallest_count,
 )
 from core.compare_report import cautions, comparison_rows, summary
+from core.curves import Curves, batches_to, curves, pareto
+from core.custom import custom_gpu
 from core.evaluate import evaluate
+from core.formats import CACHE_FORMATS
+from core.gpu import GpuSpec
+from core.grid import Grid, grid, smallest_counts
+from core.kv_cache import CacheCurve
+from core.model import ModelSpec, SoftmaxAttention
 from core.pinned import pinned_rows, refusal, side_by_side
 from core.pins import PINS_MAX
-from core.prices import Edit, terms
-from core.scenario import BATCH_MAX, GPUS_MAX, Scenario
+from core.prices import Edit, Edits, terms
+from core.rows import COUNTS, Row, counted, prices, rows
+from core.scenario import BATCH_MAX, CACHE_NAMES, GPUS_MAX, SPLITS, Scenario
 from tests.strategies import scenarios
 
 MODELS, GPUS = st.sampled_from(sorted(models())), st.sampled_from(sorted(gpus()))
 HUGE = Scenario(model="gpt-3-175b", context=2**24, batch=1)
 
 
+def about(scenario: Scenario, model: str | ModelSpec, gpu: str | GpuSpec) -> Scenario:
+    """The scenario with another model and device: KV heads that are a what-if stay with their own model."""
+    released = Scenario(model=model).released_model
+    heads = scenario.kv_heads if released == scenario.released_model else None
+    return scenario.replace(model=model, gpu=gpu, batch=1, kv_heads=heads)
+
+
+def only_row(scenario: Scenario, model: ModelSpec, gpu: GpuSpec) -> Row:
+    (row,) = rows(grid(scenario, [model], [gpu]))
+    return row
+
+
 def cell(scenario: Scenario, model: str, gpu: str) -> tuple[Row, Scenario]:
     """One row, and the scenario it is about."""
-    (row,) = grid(scenario, [models()[model]], [gpus()[gpu]])
-    return row, scenario_for(scenario, models()[model], gpu=gpu, batch=1)
+    return only_row(scenario, models()[model], gpus()[gpu]), about(scenario, model, gpu)
 
 
 def fits(scenario: Scenario, n_gpus: int) -> bool:
@@ -88,7 +102,7 @@ def test_every_cell_is_evaluate(scenario: Scenario, model: str, gpu: str) -> Non
 def test_gpus_needed_are_the_fewest(scenario: Scenario, gpu: str) -> None:
     """Against looking at every count; the scenario's own model, what-if heads included."""
     asked = scenario.replace(gpu=gpu, batch=1)
-    (row,) = grid(asked, [asked.released_model], [asked.gpu_spec])
+    row = only_row(asked, asked.released_model, asked.gpu_spec)
     first = next((n for n in range(asked.n_gpus, GPUS_MAX + 1) if fits(asked, n)), None)
     assert row.n_gpus == first
     assert_is_evaluate(row, asked)
@@ -109,7 +123,7 @@ def test_gpus_needed_are_the_fewest(scenario: Scenario, gpu: str) -> None:
     ids=lambda s: f"{s.model}-{s.gpu}-{s.split}",
 )
 def test_kinds_of_cache(scenario: Scenario) -> None:
-    (row,) = grid(scenario, [scenario.released_model], [scenario.gpu_spec])
+    row = only_row(scenario, scenario.released_model, scenario.gpu_spec)
     first = next((n for n in range(scenario.n_gpus, GPUS_MAX + 1) if fits(scenario, n)), None)
     assert row.n_gpus == first
     assert_is_evaluate(row, scenario)
@@ -143,45 +157,206 @@ def test_smallest_count_is_a_search_through_all(low: int, start: int, helps: lis
         values.append(values[-1] - each)
     values = [value + off for value, off in zip(values, noise, strict=True)]
     high = len(values)
-    found = smallest_count(lambda n: values[n - 1], low=low, high=high, rounding=8)
-    assert found == next((n for n in range(low, high + 1) if values[n - 1] <= 0), None)
+    first = next((n for n in range(low, high + 1) if values[n - 1] <= 0), 0)
+    for kind in (np.int64, object):  # beside a cell that fits at once and one that never does
+        of = np.array([values, [0] * high, [1] * high], dtype=kind)
+        found = smallest_counts(
+            of[:, low - 1], lambda n, at, of=of: of[at, n - 1], low=low, high=high, rounding=np.array([8, 0, 0])
+        )
+        assert found.tolist() == [first, low, 0]
 
 
 def test_what_if_heads_stay_with_their_model() -> None:
     s = Scenario(kv_heads=32)
-    mine, other = grid(s, [models()["llama-3-8b"], models()["llama-3.1-8b"]], [gpus()["h100-sxm"]])
+    mine, other = rows(grid(s, [models()["llama-3-8b"], models()["llama-3.1-8b"]], [gpus()["h100-sxm"]]))
     assert (mine.model_name, other.model_name) == ("Llama 3 8B (32 KV heads)", "Llama 3.1 8B")
     assert mine.max_batch is not None
     assert other.max_batch is not None
     assert mine.max_batch * 4 <= other.max_batch
 
 
+# ---------------------------------------------------------------- many cells at once, and large numbers
+
+ON = tuple(gpus().values())
+
+
+def assert_cells_are_evaluate(found: Grid, asked: Scenario, cells: list[int]) -> None:
+    for row in (rows(found)[cell] for cell in cells):
+        model = asked.released_model if row.model.is_hypothetical else row.model
+        assert_is_evaluate(row, about(asked, model, row.gpu))
+
+
+@given(scenarios(), st.lists(st.integers(0, len(models()) * len(ON) - 1), min_size=12, max_size=12))
+@settings(max_examples=25, deadline=None)
+def test_cells_of_the_whole_grid_are_evaluate(scenario: Scenario, cells: list[int]) -> None:
+    """Models of all kinds of cache and devices of all sizes in one grid, whatever the others need."""
+    assert_cells_are_evaluate(grid(scenario, models().values(), ON), scenario, cells)
+
+
+@given(scenarios(), st.integers(1, GPUS_MAX), st.sampled_from(sorted(models())))
+@settings(max_examples=60, deadline=None)
+def test_steps_at_any_batch_are_evaluate(scenario: Scenario, batch: int, model: str) -> None:
+    found = grid(scenario, [models()[model]], ON)
+    cells = np.flatnonzero(found.n_gpus)
+    batches = np.full((cells.size, 2), [1, batch])
+    steps, expected = found.steps_of(cells)(batches).tolist(), found.expected_step_s(cells, batches).tolist()
+    for cell in range(0, cells.size, 9):
+        row = rows(found)[int(cells[cell])]
+        asked = about(scenario, model, row.gpu).replace(n_gpus=row.n_gpus)
+        for place, users in enumerate((1, batch)):
+            decode = evaluate(asked.replace(batch=users)).decode
+            assert steps[cell][place] == decode.step_s
+            usual = expected[cell][place]
+            assert decode.expected.step_s == usual if decode.expected else math.isnan(usual)
+
+
+@pytest.mark.parametrize("cache", CACHE_NAMES)
+@pytest.mark.parametrize("split", SPLITS)
+def test_cache_of_the_grid_is_the_models_own_on_every_number_of_gpus(split: str, cache: str) -> None:
+    """The grid goes from knot to knot in a straight line: so does each model's own cache."""
+
+    def all_of(column: NDArray[Any]) -> NDArray[Any]:
+        return column
+
+    of, bits = list(models().values()), CACHE_FORMATS[cache].bits
+    counts = np.array([1, 2, 3, 7, 8, 9, 31, 32, 33, 95, 96, 97, 127, 128, 129, 1000, GPUS_MAX])
+    for read in (False, True):
+
+        def curve(model: ModelSpec, n_gpus: int, read: bool = read) -> CacheCurve:
+            return model.cache_curve(bits=bits, n_copies=n_gpus if split == "tensor" else 1, read=read)
+
+        knots = [knots_of(model, split) for model in of]
+        ends = [[curve(m, n) for n in (*at, GPUS_MAX)] for m, at in zip(of, knots, strict=True)]
+        columns = CacheColumns(knots, ends)
+        for context in (1, 5_000, 2**24):
+            lines = columns.at(context, is_safe=True)
+            found = np.broadcast_to(lines.rounded_up(lines.scaled(counts, all_of), all_of), (len(of), counts.size))
+            for model, needs in zip(of, found.tolist(), strict=True):
+                assert needs == [curve(model, n).bytes(context) for n in counts.tolist()]
+
+
+HUGE_GPU = custom_gpu(memory_gb=1e6, bandwidth_gb_per_s=1e6, bf16_tflops=1e6)
+
+
+def huge_model() -> ModelSpec:
+    """A model whose cache on many GPUs is past 64 bits: one KV head of the greatest width, repeated on each."""
+    model = models()["falcon-7b"]
+    (group,) = model.groups
+    wide = group.attention.model_copy(update={"d_k": 2**22, "d_v": 2**22, "n_q": 3, "n_kv": 3})
+    return model.model_copy(update={"slug": "huge", "groups": (group.model_copy(update={"attention": wide}),)})
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("cache", ["bf16", "int4"])
+@pytest.mark.parametrize("context", [1, 8191, 2**24])
+@pytest.mark.parametrize("memory", [10**11, 10**15, 10**18])
+def test_numbers_past_64_bits_stay_exact(split: str, cache: str, context: int, memory: int) -> None:
+    """The greatest device that a reader can bring, a huge model, or both, among those of the catalog."""
+    device = HUGE_GPU.model_copy(update={"driver_memory_bytes": memory, "marketed_memory": memory / 1e9})
+    asked = Scenario(gpu=device, split=split, cache_format=cache, context=context, n_gpus=3, reserve=0.123456)
+    small = [models()[slug] for slug in ("gpt2-small", "mixtral-8x7b", "deepseek-v3", "gemma-3-27b")]
+    found = grid(asked, [*small, huge_model()], [device, *ON[:2]])
+    assert_cells_are_evaluate(found, asked, list(range(len(found))))
+    if split == "tensor" or memory == 10**18:
+        assert found.most.dtype == object
+    largest = max(found.most.tolist())
+    assert largest == max(row.max_batch or 0 for row in rows(found))
+    assert found.batch.max() <= BATCH_MAX
+
+
+@st.composite
+def own_scenarios(draw: st.DrawFn) -> Scenario:
+    """A model of layers of two of the catalog's, with any KV heads and widths, on a device of any size."""
+    heads = st.sampled_from([1, 2, 3, 5, 7, 12, 40, 100, 500, 1500])
+    groups = []
+    for group in (*models()[draw(MODELS)].groups, *models()[draw(MODELS)].groups):
+        attention = group.attention
+        if isinstance(attention, SoftmaxAttention):
+            n_kv, width = draw(heads), draw(st.sampled_from([64, 80, 128, 2**12, 2**20]))
+            attention = attention.model_copy(update={"n_kv": n_kv, "n_q": 2 * n_kv, "d_k": width})
+        count = draw(st.sampled_from([1, 2, 61, 1000]))
+        groups.append(group.model_copy(update={"attention": attention, "count": count}))
+    model = models()[draw(MODELS)].model_copy(update={"slug": "mine", "groups": tuple(groups)})
+    size = st.floats(-3, 6).map(lambda power: 10**power)
+    device = custom_gpu(memory_gb=draw(size), bandwidth_gb_per_s=draw(size), bf16_tflops=draw(size))
+    return draw(scenarios()).replace(model=model, gpu=device, kv_heads=None, batch=1)
+
+
+@given(own_scenarios(), MODELS)
+@settings(max_examples=80, deadline=None)
+def test_own_models_and_devices_are_evaluate(asked: Scenario, other: str) -> None:
+    """Beside those of the catalog, so that the largest numbers of one meet the finest parts of another."""
+    found = grid(asked, [asked.released_model, models()[other]], [asked.gpu_spec, gpus()["t4"]])
+    assert_cells_are_evaluate(found, asked, list(range(len(found))))
+
+
+def test_models_without_a_cache_hold_any_number_of_users() -> None:
+    model = models()["llama-3-8b"]
+    groups = tuple(group.model_copy(update={"attention": None}) for group in model.groups)
+    bare = model.model_copy(update={"slug": "bare", "groups": groups})
+    found = grid(Scenario(), [bare, model], [gpus()["h100-sxm"]])
+    row, other = rows(found)
+    assert found.most.tolist() == [-1, 56]
+    assert (row.n_gpus, row.max_batch, row.full, row.dollars_low) == (1, None, None, None)
+    assert row.one is not None
+    assert row.one.step_s == evaluate(Scenario(model=bare)).decode.step_s
+    assert other.full is not None
+    assert not np.isnan(found.one_s).any()
+
+
+@pytest.mark.parametrize("context", [128, 8192, 1_000_000])
+def test_rows_come_fewest_gpus_first_and_ties_as_they_were(context: int) -> None:
+    found = grid(Scenario(context=context), models().values(), ON)
+    needed, tokens = found.n_gpus.tolist(), found.tokens_per_s.tolist()
+    keys = [(n or GPUS_MAX + 1, -rate if n else 0.0) for n, rate in zip(needed, tokens, strict=True)]
+    assert found.order.tolist() == sorted(range(len(found)), key=keys.__getitem__)
+    assert len(set(keys)) < len(keys)
+
+
+def test_a_grid_is_read_only() -> None:
+    found = compare(Scenario())
+    for column in (found.grid.n_gpus, found.grid.full_s, found.grid.order, found.cells, found.curves.step_s):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 0
+
+
+@given(st.lists(st.floats(1e-30, 1e30) | st.integers(1, 10**16).map(float) | st.just(0.0), min_size=1))
+def test_four_digits_are_those_that_python_writes(values: list[float]) -> None:
+    """Also at powers of ten, at ties and next to them."""
+    near = [value * 10.0**power for value in (9999.5, 1000.5, 1.0) for power in range(-12, 12)]
+    values = [*values, *near, *np.nextafter(near, 0).tolist(), *np.nextafter(near, np.inf).tolist()]
+    assert four_digits(np.array(values)).tolist() == [float(f"{value:.4g}") for value in values]
+    assert np.isnan(four_digits(np.array([np.nan, 1.0]))).tolist() == [True, False]
+
+
 # ---------------------------------------------------------------- the front
 
-places = st.builds(
-    lambda step, rate: SimpleNamespace(step_s=step, throughput=rate),
+Place = tuple[float, float]  # time per token, tokens
+places = st.tuples(
     st.integers(1, 12).map(float) | st.floats(1e-4, 10),
     st.integers(1, 12).map(float) | st.floats(1, 1e6),
 )
 
 
+def dominates(a: Place, b: Place) -> bool:
+    """Whether `a` is at least as good both ways (lower latency, higher throughput), and better one way."""
+    at_least = a[0] <= b[0] and a[1] >= b[1]
+    return at_least and (a[0] < b[0] or a[1] > b[1])
+
+
 @given(st.lists(places, max_size=40))
-def test_the_front_is_what_nothing_dominates(points: list[SimpleNamespace]) -> None:
-    front = pareto(points)
-    on = {id(p) for p in front}
-    for point in points:
-        assert any(dominates(other, point) for other in points) == (id(point) not in on)
-    for point in points:
-        if id(point) not in on:
+def test_the_front_is_what_nothing_dominates(points: list[Place]) -> None:
+    of = np.array(points, dtype=float).reshape(-1, 2)
+    on = pareto(of[:, 0], of[:, 1]).tolist()
+    front = [points[place] for place in on]
+    assert len(set(on)) == len(on)
+    for place, point in enumerate(points):
+        assert any(dominates(other, point) for other in points) == (place not in on)
+    for place, point in enumerate(points):
+        if place not in on:
             assert any(dominates(member, point) for member in front)
-    assert front == sorted(front, key=lambda p: (p.step_s, p.throughput))
-    assert [p.throughput for p in front] == sorted(p.throughput for p in front)
-
-
-@given(places, places)
-def test_domination_is_strict_and_one_way(a: SimpleNamespace, b: SimpleNamespace) -> None:
-    assert not dominates(a, a)
-    assert not (dominates(a, b) and dominates(b, a))
+    assert front == sorted(front)
+    assert [y for _, y in front] == sorted(y for _, y in front)
 
 
 @given(st.integers(1, 10**15))
@@ -192,22 +367,33 @@ def test_batches_end_at_the_largest(most: int) -> None:
     assert found == sorted(set(found))
 
 
+def counted_of(row: Row, tokens_per_s: float, count: str) -> float:
+    rate = {"dollar": row.terms.low, "joule": row.terms.power_w}.get(count)
+    return counted(tokens_per_s, n_gpus=row.n_gpus, rate=rate, count=count)
+
+
+def curves_of(found: Grid, count: str) -> Curves:
+    return curves(found, prices(found.gpus), np.arange(len(found)), count)
+
+
 @given(scenarios(), st.lists(GPUS, min_size=1, max_size=4, unique=True), st.sampled_from(COUNTS))
 @settings(max_examples=60, deadline=None)
 def test_curves_are_evaluate_along_batches(scenario: Scenario, on: list[str], count: str) -> None:
-    rows = grid(scenario, [scenario.released_model], [gpus()[gpu] for gpu in on])
-    for curve in curves(scenario, rows, count):
+    found = grid(scenario, [scenario.released_model], [gpus()[gpu] for gpu in on])
+    for curve in curves_of(found, count):
         row = curve[-1].row
-        assert curve[0].speed == row.one
-        assert curve[-1].speed == row.full
-        assert curve[-1].is_full
-        batches = [point.speed.batch for point in curve]
+        assert row.one is not None
+        assert row.full is not None
+        assert (curve[0].batch, curve[0].step_s) == (row.one.batch, row.one.step_s)
+        assert (curve[-1].batch, curve[-1].step_s) == (row.full.batch, row.full.step_s)
+        batches = [point.batch for point in curve]
         assert set(batches_to(batches[-1])) <= set(batches)
         for point in (curve[0], curve[len(curve) // 2], curve[-1]):
-            asked = scenario.replace(gpu=row.gpu.slug, n_gpus=row.n_gpus, batch=point.speed.batch)
+            asked = scenario.replace(gpu=row.gpu.slug, n_gpus=row.n_gpus, batch=point.batch)
             decode = evaluate(asked).decode
             assert point.step_s == decode.step_s
-            assert point.throughput == counted(row, decode.tokens_per_s, count)
+            assert point.tokens_per_s == decode.tokens_per_s
+            assert point.throughput == counted_of(row, decode.tokens_per_s, count)
         steps = [point.step_s for point in curve]
         assert steps == sorted(steps)  # a larger batch never makes a step shorter
 
@@ -224,11 +410,10 @@ def test_nothing_leads_because_another_was_not_looked_at_there(scenario: Scenari
     """Here a row ends among the fastest, at a batch that the others would not be taken at otherwise."""
     found, count = compare(scenario, choice), choice.count
     for point in found.front:
-        batch = point.speed.batch
-        for row in (curve[0].row for curve in found.curves if curve[-1].speed.batch >= batch):
-            decode = evaluate(scenario.replace(gpu=row.gpu.slug, n_gpus=row.n_gpus, batch=batch)).decode
-            there = SimpleNamespace(step_s=decode.step_s, throughput=counted(row, decode.tokens_per_s, count))
-            assert not dominates(there, point)
+        for row in (curve[0].row for curve in found.curves if curve[-1].batch >= point.batch):
+            decode = evaluate(scenario.replace(gpu=row.gpu.slug, n_gpus=row.n_gpus, batch=point.batch)).decode
+            there = decode.step_s, counted_of(row, decode.tokens_per_s, count)
+            assert not dominates(there, (point.step_s, point.throughput))
 
 
 def test_equal_devices_tie_on_the_front() -> None:
@@ -242,21 +427,22 @@ def test_equal_devices_tie_on_the_front() -> None:
 
 
 def test_cost_of_a_row() -> None:
-    (row,) = grid(Scenario(), [models()["llama-3-8b"]], [gpus()["h100-sxm"]])
+    row = only_row(Scenario(), models()["llama-3-8b"], gpus()["h100-sxm"])
     assert row.full is not None
     hours = 1e6 / row.full.tokens_per_s / 3600
     assert row.dollars_low == pytest.approx(1.99 * hours)
     assert row.dollars_high == pytest.approx(5.00 * hours)
     assert row.joules == pytest.approx(700 * 3600 * hours)
-    assert counted(row, row.full.tokens_per_s, "dollar") == pytest.approx(1e6 / (row.dollars_low or 1))
-    assert counted(row, row.full.tokens_per_s, "joule") == pytest.approx(1e6 / (row.joules or 1))
+    assert counted_of(row, row.full.tokens_per_s, "dollar") == pytest.approx(1e6 / (row.dollars_low or 1))
+    assert counted_of(row, row.full.tokens_per_s, "joule") == pytest.approx(1e6 / (row.joules or 1))
 
 
 def test_edits_replace_the_catalogs_figures_and_blank_stays_blank() -> None:
     t4 = gpus()["t4"]
     assert terms(t4).low is None
     edited = (("t4", Edit(price_per_gpu_hour=0.5, power_w=35)),)
-    before, after = (grid(Scenario(weight_format="int4"), [models()["llama-3-8b"]], [t4], e)[0] for e in ((), edited))
+    found = grid(Scenario(weight_format="int4"), [models()["llama-3-8b"]], [t4])
+    before, after = (rows(found, edits)[0] for edits in ((), edited))
     assert before.dollars_low is None
     assert after.dollars_low == after.dollars_high
     assert after.dollars_low is not None
@@ -271,7 +457,7 @@ def test_edits_replace_the_catalogs_figures_and_blank_stays_blank() -> None:
 
 
 def test_facets_never_share_a_word() -> None:
-    of = [facets(row) for row in grid(Scenario(), models().values(), gpus().values())]
+    of = [model_facets(model) | gpu_facets(gpu) for model in models().values() for gpu in gpus().values()]
     words = {key: {found[key] for found in of} for key in of[0]}
     assert sum(map(len, words.values())) == len(set().union(*words.values()))
     assert ANNOUNCED not in set().union(*words.values())
@@ -282,7 +468,9 @@ def test_every_option_shows_only_its_kind(over: str) -> None:
     short = Scenario(context=128)  # no model stops before it
     for word in options(short, over):
         found = compare(short, Choice(over=over, only=frozenset({word}), at_most=None))
-        assert all(word in facets(row).values() or word == ANNOUNCED for row in found.rows)
+        assert all(
+            word in (model_facets(row.model) | gpu_facets(row.gpu)).values() or word == ANNOUNCED for row in found.rows
+        )
         assert found.rows
 
 
@@ -332,13 +520,16 @@ def test_own_specs_are_in_the_grid() -> None:
 def test_scenarios_that_differ_in_users_share_one_grid() -> None:
     first = compare(Scenario(batch=1), Choice(over="all"))
     again = compare(Scenario(batch=32), Choice(over="all"))
-    assert first.rows[0] is again.rows[0]
+    assert first.grid is again.grid
     assert first.is_map
     assert not first.curves
 
 
 def test_the_largest_picture_holds_a_column_of_the_grid() -> None:
     assert max(len(models()), len(gpus())) <= CHART_ROWS
+
+
+EDITED: Edits = (("h100-sxm", Edit(0.5, 35.0)), ("t4", Edit(0.0, None)))
 
 
 # ---------------------------------------------------------------- what is said
@@ -354,7 +545,7 @@ def test_summary_says_the_figures_of_the_rows() -> None:
     cheapest = min((row for row in fit if row.dollars_low is not None), key=lambda row: row.dollars_low or math.inf)
     assert f"Cheapest at best, of the 12 rows with a price: {cheapest.group}, $" in said
     most = found.front[-1]
-    assert f"at most {most.throughput:,.0f} tokens/s with {most.speed.batch} users" in said
+    assert f"at most {most.throughput:,.0f} tokens/s with {most.batch} users" in said
 
 
 @pytest.mark.parametrize(
@@ -398,6 +589,48 @@ def test_everything_is_said_and_listed(scenario: Scenario, over: str, at_most: i
         assert len(header) == len(set(header))
         assert all(len(row) == len(header) for row in rows)
         assert all(not isinstance(value, float) or math.isfinite(value) for row in rows for value in row)
+
+
+@given(scenarios(), st.sampled_from(OVERS), st.sampled_from([1, 8, None]), st.sampled_from([(), EDITED]))
+@settings(max_examples=20, deadline=None)
+def test_the_table_holds_what_the_rows_say(scenario: Scenario, over: str, at_most: int | None, edits: Edits) -> None:
+    """Columns and rows are read from the grid in two ways; the table's figures are the exact ones with four digits."""
+    found = compare(scenario, Choice(over=over, at_most=at_most), edits)
+    header, exact = comparison_rows(found, exact=True)
+    shown_header, shown = comparison_rows(found)
+    for number in range(0, len(found.rows), 1 + len(found.rows) // 40):
+        row = found.rows[number]
+        line = dict(zip(header, exact[number], strict=True))
+        one, full, costs = row.one, row.full, row.terms
+        assert line == {
+            "model": row.model_name,
+            "GPU": row.gpu_name,
+            "fits as asked": "yes" if row.fits_as_asked else "no",
+            "GPUs needed": row.n_gpus,
+            "most users": row.max_batch,
+            "one user (tokens/s)": one.tokens_per_s if one else None,
+            "all users (tokens/s)": full.tokens_per_s if full else None,
+            "each of them (tokens/s)": full.tokens_per_s_per_user if full else None,
+            "first token (s)": row.ttft_s,
+            "$ per Mtok, at best": row.dollars_low,
+            "$ per Mtok, high price": row.dollars_high,
+            "J per Mtok": row.joules,
+            "$ per GPU-hour, low": costs.low,
+            "$ per GPU-hour, high": costs.high,
+            "price dated": costs.dated,
+            "W per GPU": costs.power_w,
+            "all users at the experts expected (tokens/s)": full.expected_tokens_per_s if full else None,
+            "price source": costs.source,
+            "context": scenario.context,
+            "split": scenario.split,
+            "weights": scenario.weight_format,
+            "cache": scenario.cache_format,
+            "reserve": scenario.reserve,
+        }
+        for name, value in zip(shown_header, shown[number], strict=True):
+            is_rounded = isinstance(line[name], float) and name != "W per GPU"
+            assert value == (float(f"{line[name]:.4g}") if is_rounded else line[name])
+            assert type(value) is type(line[name])
 
 
 def test_exact_rows_carry_what_reproduces_them() -> None:

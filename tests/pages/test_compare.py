@@ -4,11 +4,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalog import gpus
-from core.compare import AT_MOST_STOPS, COUNTS, OVERS, Choice, compare
+from core.compare import AT_MOST_STOPS, OVERS, Choice, compare
 from core.compare_report import summary
 from core.pinned import pin_label
 from core.pins import PINS_MAX, pins_query
 from core.prices import Edit
+from core.rows import COUNTS
 from core.scenario import Scenario
 from core.view import View
 from tests.harness import assert_sound, open_app, query, text

@@ -24,6 +24,7 @@ from core.view import View
 from tests.strategies import scenarios
 from ui import charts
 from ui.charts.base import CAMERA
+from ui.charts.compare import speeds_figure
 from ui.charts.labels import LINE, NARROW, Sheet, broken, extent, feet, round_numbers, spanned
 from ui.charts.lecture import SCALE
 from ui.charts.naive import naive_figure
@@ -77,7 +78,7 @@ def every_figure(scenario: Scenario) -> Iterator[charts.Figure]:
         yield from charts.speed_up_figures(scenario, view.draft_model, found)
     compared = compare(scenario)
     if compared.curves:
-        yield charts.speeds_figure(compared)
+        yield speeds_figure(compared)
     yield charts.reality_figure(select(Choice()), "decode")
     yield naive_figure(findings(scenario))
 

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalog import gpus, models
-from core.compare import CHART_ROWS, COUNTS, Choice, Comparison, compare
+from core.compare import CHART_ROWS, Choice, Comparison, compare
 from core.compare_report import map_alt, point_name, speed_alt
 from core.pinned import pinned_alt, side_by_side
 from core.prices import Edit
+from core.rows import COUNTS
 from core.scenario import Scenario
 from tests.strategies import scenarios
-from ui import charts, palette
+from ui import palette
+from ui.charts import Figure
+from ui.charts import compare as charts
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -30,7 +33,7 @@ def numbers(value: object) -> Iterator[float]:
         yield float(value)
 
 
-def assert_sound(figure: charts.Figure) -> None:
+def assert_sound(figure: Figure) -> None:
     go.Figure(figure["data"], figure["layout"])  # raises on what Plotly does not know
     assert all(math.isfinite(number) for number in numbers(figure))
     for name, axis in figure["layout"].items():
@@ -39,12 +42,12 @@ def assert_sound(figure: charts.Figure) -> None:
             assert "range" in axis or axis.get("autorange") == "reversed"
 
 
-def trace(figure: charts.Figure, name: str) -> dict:
+def trace(figure: Figure, name: str) -> dict:
     (found,) = [t for t in figure["data"] if t["name"] == name]
     return found
 
 
-def texts(figure: charts.Figure) -> str:
+def texts(figure: Figure) -> str:
     return " | ".join(note["text"] for note in figure["layout"]["annotations"])
 
 

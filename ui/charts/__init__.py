@@ -1,8 +1,10 @@
-"""`Result -> figure`, one module per page; no streamlit here."""
+"""`Result -> figure`, one module per page; no streamlit here.
+
+The comparison's are not among these: its page imports `ui.charts.compare`, and with it numpy, by itself.
+"""
 
 from ui.charts.base import CONFIG, Figure
 from ui.charts.bits import cache_formats_figure, formats_figure, parts_key
-from ui.charts.compare import compare_key, map_figure, map_key, pinned_figures, speeds_figure
 from ui.charts.context import context_figure
 from ui.charts.experts import experts_ceiling_figure, experts_figure
 from ui.charts.heads import architectures_figure, kv_variants_figures
@@ -33,7 +35,6 @@ __all__ = [
     "cache_formats_figure",
     "cache_term_figure",
     "ceiling_chart",
-    "compare_key",
     "context_figure",
     "enlarged",
     "expected_tokens_figure",
@@ -43,13 +44,10 @@ __all__ = [
     "kv_variants_figures",
     "lever_memory_figure",
     "live_figure",
-    "map_figure",
-    "map_key",
     "memory_bar",
     "nearest_traces",
     "parts_key",
     "phases_figure",
-    "pinned_figures",
     "pool_figures",
     "ratio_figure",
     "reality_figure",
@@ -58,7 +56,6 @@ __all__ = [
     "roofline_figure",
     "shares_figure",
     "speed_up_figures",
-    "speeds_figure",
     "step_figure",
     "users_figure",
     "waterfall_figure",

@@ -6,8 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from core.compare import DENSE, MIXTURE, Comparison, Count, Point, Row, batches_to
-from core.compare_report import point_hover, point_name
+import numpy as np
+
+from core.columns import Floats, Ints
+from core.compare import DENSE, MIXTURE, Comparison
+from core.compare_report import point_hovers, point_name
+from core.curves import Curves, Point
+from core.gpu import GpuSpec
+from core.model import ModelSpec
+from core.rows import Count, gpu_name, model_name
 from core.units import Unit, format_bytes, format_seconds, in_unit, significant
 from core.variants import Variant
 from ui import palette
@@ -45,10 +52,13 @@ LABEL_CHARS = 24
 _MARGIN = 20  # how far a label may reach beyond the frame, where the other axis has its numbers
 
 
-def _group(found: Comparison, row: Row) -> str:
-    if found.choice.over == "models":
-        return MIXTURE if row.model.moe else DENSE
-    return row.gpu.vendor if any(row.gpu.vendor == name for name, *_ in _MAKERS) else "others"
+_MAKER_NAMES = frozenset(name for name, *_ in _MAKERS)
+
+
+def _groups(found: Comparison) -> list[str]:
+    """Of each curve the name of its shape and colour."""
+    kinds = found.kinds(found.curves.rows.cells)
+    return kinds if found.choice.over == "models" else [kind if kind in _MAKER_NAMES else "others" for kind in kinds]
 
 
 def _marks(found: Comparison) -> tuple[tuple[str, str, str, str], ...]:
@@ -57,13 +67,13 @@ def _marks(found: Comparison) -> tuple[tuple[str, str, str, str], ...]:
 
 def compare_key(found: Comparison) -> list[tuple[str, str]]:
     """Colours with shape and name, for those in the picture."""
-    there = {_group(found, curve[0].row) for curve in found.curves}
+    there = set(_groups(found))
     return [(color, f"{glyph} {name}") for name, _, glyph, color in _marks(found) if name in there]
 
 
-def _range(values: Sequence[float], n_labels: int = 0) -> list[float]:
+def _range(values: Floats, n_labels: int = 0) -> list[float]:
     """Thirds of a decade around the values, so that a small change leaves the axis where it is; room for labels."""
-    low, high = math.log10(min(values)), math.log10(max(values))
+    low, high = math.log10(values.min()), math.log10(values.max())
     low, high = math.floor(low * 3 - 0.1) / 3, math.ceil(high * 3 + 0.1) / 3
     return [low, high + (high - low) * n_labels * _LINE / (_LEAST - n_labels * _LINE)]
 
@@ -166,23 +176,17 @@ def _beside(
 
 def speeds_figure(found: Comparison) -> Figure:
     """Each row from one user (left end) to as many as fit (the dot); the front above them all, its rows named."""
-    full = [curve[-1] for curve in found.curves]
-    points = [point for curve in found.curves for point in (curve[0], curve[-1])]
-    xs, ys = [p.step_s for p in points], [p.throughput for p in points]
-    x_range, y_range = _range(xs), _range(ys, min(_LABELS, len(found.front_rows)))
-    tracks_x: list[float | None] = []
-    tracks_y: list[float | None] = []
-    for curve in found.curves:
-        shown = set(batches_to(curve[-1].speed.batch))  # a curve needs no other row's batches
-        tracks_x += [*(p.step_s for p in curve if p.speed.batch in shown), None]
-        tracks_y += [*(p.throughput for p in curve if p.speed.batch in shown), None]
+    curves = found.curves
+    full, front_rows = curves.full, found.front_rows
+    x_range = _range(_ends(curves, curves.step_s))
+    y_range = _range(_ends(curves, curves.throughput), min(_LABELS, len(front_rows)))
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
             "mode": "lines",
             "name": "one user to as many as fit",
-            "x": tracks_x,
-            "y": tracks_y,
+            "x": _tracks(curves, curves.step_s),
+            "y": _tracks(curves, curves.throughput),
             "line": {"color": palette.RESERVE, "width": 1},
             "opacity": 0.45,
             "hoverinfo": "skip",
@@ -193,19 +197,20 @@ def speeds_figure(found: Comparison) -> Figure:
             "name": "front",
             "x": [p.step_s for p in found.front],
             "y": [p.throughput for p in found.front],
-            "text": [_hover(found, p) for p in found.front],
+            "text": _hovers(found, found.front),
             "hovertemplate": "front<br>%{text}<extra></extra>",
             "line": {"color": palette.SYSTEM, "width": 3, "shape": "hv"},
         },
     ]
-    for name, symbol, _, color in _marks(found):
-        dots = [p for p in full if _group(found, p.row) == name]
-        data.append(_dots(found, name, dots, symbol, color))
+    dots: dict[str, list[tuple[Point, str]]] = {name: [] for name, *_ in _marks(found)}
+    for group, point, hover in zip(_groups(found), full, _hovers(found, full), strict=True):
+        dots[group].append((point, hover))
+    data += [_dots(found, name, dots[name], symbol, color) for name, symbol, _, color in _marks(found)]
     annotations = _labels(found, x_range, y_range)
     annotations += [
         _beside(found, mine, full, x_range, y_range)
         for mine in full
-        if found.is_own(mine.row) and mine.row not in [p.row for p in found.front_rows]
+        if found.is_own(mine.row) and all(p.row.cell != mine.row.cell for p in front_rows)
     ]
     thousands = y_range[1] > 6
     corner = y_range[0] + 0.02 * (y_range[1] - y_range[0])  # where the other axis has its first number
@@ -226,19 +231,32 @@ def speeds_figure(found: Comparison) -> Figure:
     }
 
 
-def _hover(found: Comparison, point: Point) -> str:
-    return charted("\n".join(broken(point_hover(found, point)))).replace("\n", "<br>")
+def _ends(curves: Curves, values: Floats) -> Floats:
+    """One user and as many as fit, of all rows; the former is the latter where no more fit."""
+    return np.append(values[curves.is_taken[:, 0], 0], values[:, -1])
 
 
-def _dots(found: Comparison, name: str, dots: Sequence[Point], symbol: str, color: str) -> dict[str, Any]:
-    own = [found.is_own(p.row) for p in dots]
+def _tracks(curves: Curves, values: Floats) -> list[float | None]:
+    """All rows as one line, with a gap after each."""
+    n_rows, n_batches = values.shape
+    padded, is_there = np.full((n_rows, n_batches + 1), None), np.ones((n_rows, n_batches + 1), dtype=np.bool_)
+    padded[:, :-1], is_there[:, :-1] = values, curves.is_drawn
+    return padded[is_there].tolist()
+
+
+def _hovers(found: Comparison, points: Sequence[Point]) -> list[str]:
+    return [charted("\n".join(broken(text))).replace("\n", "<br>") for text in point_hovers(found, points)]
+
+
+def _dots(found: Comparison, name: str, dots: Sequence[tuple[Point, str]], symbol: str, color: str) -> dict[str, Any]:
+    own = [found.is_own(p.row) for p, _ in dots]
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [p.step_s for p in dots],
-        "y": [p.throughput for p in dots],
-        "text": [_hover(found, p) for p in dots],
+        "x": [p.step_s for p, _ in dots],
+        "y": [p.throughput for p, _ in dots],
+        "text": [hover for _, hover in dots],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "symbol": symbol,
@@ -262,32 +280,31 @@ _STEPS: tuple[tuple[int, str, str], ...] = (
 
 def map_key(found: Comparison) -> list[tuple[str, str]]:
     """Colours with their counts, for those in the map."""
-    there = {_level(row.n_gpus) for row in found.rows}
-    return [(color, words) for i, (_, words, color) in enumerate(_STEPS) if i in there]
+    there = np.bincount(_levels(found.n_gpus[found.n_gpus > 0]), minlength=len(_STEPS)).tolist()
+    return [(color, words) for n, (_, words, color) in zip(there, _STEPS, strict=True) if n]
 
 
 def map_figure(found: Comparison) -> Figure:
     """GPUs needed, models by devices: small models and small devices first, so that a staircase shows."""
-    placed = {(row.model, row.gpu): row for row in found.rows}
-    on = sorted({row.gpu for row in found.rows}, key=lambda g: (g.memory_bytes, g.slug))
-    of = sorted({row.model for row in found.rows}, key=lambda m: (m.n_params, m.slug))
-    cells = [[placed.get((model, gpu)) for gpu in on] for model in of]
-    counts = [[cell.n_gpus if cell else None for cell in line] for line in cells]
-    level = [[_level(n) for n in line] for line in counts]
+    grid, shape = found.grid, (len(found.grid.models), len(found.grid.gpus))
+    needed, is_shown = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
+    needed.flat[found.cells], is_shown.flat[found.cells] = found.n_gpus, True
+    on = sorted(np.flatnonzero(is_shown.any(axis=0)).tolist(), key=lambda i: _by_memory(grid.gpus[i]))
+    of = sorted(np.flatnonzero(is_shown.any(axis=1)).tolist(), key=lambda i: _by_size(grid.models[i]))
+    needed = needed[np.ix_(of, on)]
+    counts, level = needed.astype(object), _levels(needed).astype(object)
+    counts[needed == 0] = level[needed == 0] = None
     last = len(_STEPS)
     scale = [[edge / last, color] for i, (_, _, color) in enumerate(_STEPS) for edge in (i, i + 1)]
-    by_gpu, by_model = {row.gpu: row for row in found.rows}, {row.model: row for row in found.rows}
-    names = {gpu: charted(row.gpu_name.removeprefix(f"{gpu.vendor} ")) for gpu, row in by_gpu.items()}
-    models = {model: charted(row.model_name) for model, row in by_model.items()}
     return {
         "data": [
             {
                 "type": "heatmap",
                 "name": "GPUs needed",
-                "x": [names[gpu] for gpu in on],
-                "y": [models[model] for model in of],
-                "z": level,
-                "customdata": counts,
+                "x": [charted(gpu_name(gpu).removeprefix(f"{gpu.vendor} ")) for gpu in (grid.gpus[i] for i in on)],
+                "y": [charted(model_name(grid.models[i])) for i in of],
+                "z": level.tolist(),
+                "customdata": counts.tolist(),
                 "zmin": -0.5,
                 "zmax": last - 0.5,
                 "colorscale": scale,
@@ -310,10 +327,17 @@ def map_figure(found: Comparison) -> Figure:
     }  # fmt: skip
 
 
-def _level(n_gpus: int | None) -> int | None:
-    if n_gpus is None:
-        return None
-    return next(i for i, (most, _, _) in enumerate(_STEPS) if n_gpus <= most)
+def _levels(n_gpus: Ints) -> Ints:
+    """The step of each count."""
+    return np.searchsorted([most for most, _, _ in _STEPS], n_gpus)
+
+
+def _by_memory(gpu: GpuSpec) -> tuple[int, str]:
+    return gpu.memory_bytes, gpu.slug
+
+
+def _by_size(model: ModelSpec) -> tuple[int, str]:
+    return model.n_params, model.slug
 
 
 def pinned_figures(pinned: Sequence[Variant], unit: Unit) -> tuple[Figure, Figure]:
