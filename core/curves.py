@@ -135,15 +135,20 @@ def curves(of_grid: Grid, at_prices: Prices, cells: Ints, count: Count = "togeth
         return sealed(taken), sealed(is_taken), sealed(step_s), sealed(throughput)
 
     stops = batches_to(int(most.max(initial=1)))[:-1]
-    taken = taken_at(np.array(stops, dtype=np.int64))
-    lines, places = _front(*taken[1:])
+    batches, is_taken, step_s, throughput = taken_at(np.array(stops, dtype=np.int64))
+    lines, places = _front(is_taken, step_s, throughput)
     ends = set(most[lines[places == len(stops)], 0].tolist()).difference(stops)
-    stops = dict.fromkeys(stops, True) | dict.fromkeys(ends, False)
+    is_stop = np.ones(len(stops) + 1, dtype=np.bool_)
     if ends:
-        taken = taken_at(np.array(sorted(stops), dtype=np.int64))
-        lines, places = _front(*taken[1:])
-    batches, is_taken, step_s, throughput = taken
-    is_drawn = sealed(is_taken & np.array([*(stops[batch] for batch in sorted(stops)), True]))
+        all_batches = sorted({*stops, *ends})
+        is_stop = np.array([*(batch not in ends for batch in all_batches), True])
+        # What was off the front stays off it.
+        candidates = np.zeros((cells.size, is_stop.size), dtype=np.bool_)
+        candidates[lines, np.flatnonzero(is_stop)[places]] = True
+        batches, is_taken, step_s, throughput = taken_at(np.array(all_batches, dtype=np.int64))
+        candidates |= is_taken & ~is_stop
+        lines, places = _front(candidates, step_s, throughput)
+    is_drawn = sealed(is_taken & is_stop)
     shown = Rows(of_grid, at_prices, cells)
     places_of: list[int] = lines.tolist()
     rows = {line: shown[line] for line in set(places_of)}
