@@ -13,7 +13,7 @@ from core.gpu import GpuSpec
 from core.model import LatentAttention, ModelSpec
 from core.prices import terms
 from core.report import Cell, Rowset
-from core.rows import COUNT_LABELS, Count, Row, gpu_name, model_name
+from core.rows import COUNT_LABELS, Count, Row, gpu_names, model_names
 from core.units import (
     format_dollars,
     format_joules,
@@ -265,24 +265,23 @@ def comparison_columns(found: Comparison, *, exact: bool = False) -> dict[str, C
     def constant(value: str) -> Column:
         return Column(np.zeros_like(cells), (value,))
 
-    terms_of = found.prices.terms
     made: dict[str, Column] = {}
     if exact or found.choice.over != "gpus":
-        made["model"] = Column(grid.of(cells), tuple(map(model_name, grid.models)))
+        made["model"] = Column(grid.of(cells), model_names(grid.models))
     if exact or found.choice.over != "models":
-        made["GPU"] = Column(on, tuple(map(gpu_name, grid.gpus)))
+        made["GPU"] = Column(on, gpu_names(grid.gpus))
     made |= {
         "fits as asked": Column((found.n_gpus == s.n_gpus).astype(np.int64), ("no", "yes")),
         "GPUs needed": Column(found.n_gpus, is_blank=found.n_gpus < 1),
         "most users": Column(grid.most[cells], is_blank=grid.most[cells] < 1),
         **{name: Column(numbers[name]) for name in figures},
-        "price dated": Column(on, tuple(one.dated for one in terms_of)),
+        "price dated": Column(on, found.prices.dated),
         "W per GPU": Column(found.prices.power_w[on]),
         **{name: Column(numbers[name]) for name in expected},
     }
     if exact:
         made |= {
-            "price source": Column(on, tuple(one.source for one in terms_of)),
+            "price source": Column(on, found.prices.sources),
             "context": Column(np.full_like(cells, s.context)),
             "split": constant(s.split),
             "weights": constant(s.weight_format),

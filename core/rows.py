@@ -34,11 +34,13 @@ joules_per_million_tokens = cast("Callable[..., Floats]", cost.joules_per_millio
 class Prices:
     """What devices cost an hour and draw, as `terms` and in columns: NaN where unknown."""
 
-    __slots__ = ("high", "low", "power_w", "terms")
+    __slots__ = ("dated", "high", "low", "power_w", "sources", "terms")
 
     def __init__(self, all_terms: Sequence[Terms]) -> None:
         """Of each device in order."""
         self.terms = tuple(all_terms)
+        self.dated = tuple(one.dated for one in self.terms)
+        self.sources = tuple(one.source for one in self.terms)
         self.low = sealed(floats([one.low for one in self.terms]))  # None becomes NaN
         self.high = sealed(floats([one.high for one in self.terms]))
         self.power_w = sealed(floats([one.power_w for one in self.terms]))
@@ -121,6 +123,18 @@ def gpu_name(gpu: GpuSpec) -> str:
 def _group(name: str, vendor: str, n_gpus: int | None) -> str:
     name = name.removeprefix(f"{vendor} ")
     return f"{integer(n_gpus)} × {name}" if n_gpus and n_gpus > 1 else name
+
+
+@lru_cache(maxsize=16)
+def model_names(of_models: tuple[ModelSpec, ...]) -> tuple[str, ...]:
+    """The name of each model."""
+    return tuple(map(model_name, of_models))
+
+
+@lru_cache(maxsize=16)
+def gpu_names(on_gpus: tuple[GpuSpec, ...]) -> tuple[str, ...]:
+    """The name of each device."""
+    return tuple(map(gpu_name, on_gpus))
 
 
 @dataclass(frozen=True, slots=True)

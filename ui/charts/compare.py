@@ -14,7 +14,7 @@ from core.compare_report import point_hovers, point_name
 from core.curves import Curves, Point
 from core.gpu import GpuSpec
 from core.model import ModelSpec
-from core.rows import Count, gpu_name, model_name
+from core.rows import Count, gpu_names, model_names
 from core.units import Unit, format_bytes, format_seconds, in_unit, significant
 from core.variants import Variant
 from ui import palette
@@ -294,6 +294,7 @@ def map_figure(found: Comparison) -> Figure:
     needed = needed[np.ix_(of, on)]
     counts, level = needed.astype(object), _levels(needed).astype(object)
     counts[needed == 0] = level[needed == 0] = None
+    models, devices = model_names(grid.models), gpu_names(grid.gpus)
     last = len(_STEPS)
     scale = [[edge / last, color] for i, (_, _, color) in enumerate(_STEPS) for edge in (i, i + 1)]
     return {
@@ -301,8 +302,8 @@ def map_figure(found: Comparison) -> Figure:
             {
                 "type": "heatmap",
                 "name": "GPUs needed",
-                "x": [charted(gpu_name(gpu).removeprefix(f"{gpu.vendor} ")) for gpu in (grid.gpus[i] for i in on)],
-                "y": [charted(model_name(grid.models[i])) for i in of],
+                "x": [charted(devices[i].removeprefix(f"{grid.gpus[i].vendor} ")) for i in on],
+                "y": [charted(models[i]) for i in of],
                 "z": level.tolist(),
                 "customdata": counts.tolist(),
                 "zmin": -0.5,
