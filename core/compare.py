@@ -26,6 +26,7 @@ OVER_LABELS: dict[Over, str] = {
     "models": "this GPU for all models",
     "all": "all models on all GPUs",
 }
+OVER_BRIEF: dict[Over, str] = {"gpus": "all GPUs", "models": "all models", "all": "all pairs"}  # for a projector
 AT_MOST = 8  # GPUs in one server, the usual largest group without a network between
 AT_MOST_STOPS = (1, 2, 4, AT_MOST, 16, 64, 0)  # 0: any number, also where none is enough
 CHART_ROWS = 82  # more would be a cloud: the whole grid is drawn as a map instead

@@ -8,7 +8,8 @@ from ui import blocks, comparing, controls, shell
 
 view = shell.open_page("compare")
 shown = (controls.model, controls.gpu, controls.context)
-controls.row(view, *shown, controls.more(*shown), controls.unit, widths=(3, 3, 3, 2, 1.5))
+widths = (2.6, 2.6, 2.6, 3, 2.2) if view.is_lecture else (3, 3, 3, 2, 1.5)
+controls.row(view, *shown, controls.more(*shown), controls.unit, widths=widths)
 choice = comparing.choose(view)
 
 found = compare(view.scenario, choice, comparing.edits())

@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from core.columns import Column
-from core.compare import AT_MOST, AT_MOST_STOPS, OVER_LABELS, OVERS, Choice, Comparison, Over, options
+from core.compare import AT_MOST, AT_MOST_STOPS, OVER_BRIEF, OVER_LABELS, OVERS, Choice, Comparison, Over, options
 from core.compare_report import (
     at_most_label,
     comparison_columns,
@@ -43,7 +43,7 @@ def choose(view: View) -> Choice:
             "Compare",
             OVERS,
             default=OVERS[0],
-            format_func=lambda name: OVER_LABELS[name],
+            format_func=(OVER_BRIEF if view.is_lecture else OVER_LABELS).__getitem__,
             required=True,
             key="compare_over",
             on_change=shell.touch,
