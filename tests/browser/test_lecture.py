@@ -72,6 +72,27 @@ def test_a_phone_gets_the_whole_page_from_a_lecture_link(phone: Explorer) -> Non
     assert phone.page.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px"
 
 
+def test_on_a_phone_the_bar_is_one_line_of_words(phone: Explorer) -> None:
+    """No letters of a keyboard there, nor a lecture view; a narrow window that has it keeps the way back."""
+    phone.open(OPENING)
+    bar = phone.page.locator(".st-key-bar")
+    shown = bar.get_by_role("button").filter(visible=True)
+    assert shown.count() >= 3
+    expect(bar.locator("kbd").filter(visible=True)).to_have_count(0)
+    expect(bar.get_by_role("button", name="Lecture view")).to_be_hidden()
+    for width in (390, 360):
+        phone.page.set_viewport_size({"width": width, "height": 844})
+        tops = {round(box["y"]) for button in shown.all() if (box := button.bounding_box())}
+        assert len(tops) == 1, f"{width}: {tops}"
+
+
+def test_a_narrow_window_keeps_the_way_back_from_lecture_view(tab: Explorer) -> None:
+    tab.page.set_viewport_size({"width": 600, "height": 800})
+    tab.open(OPENING.replace(view="lecture"))
+    tab.page.get_by_role("button", name="Page view").click()
+    tab.wait_for(view="page")
+
+
 def test_next_back_and_lecture_view_by_key(tab: Explorer) -> None:
     page = tab.page
     tab.open(OPENING, "more-users")

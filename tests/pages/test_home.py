@@ -14,6 +14,7 @@ from core.verdict import setting, verdict
 from core.view import View
 from tests import harness
 from tests.harness import open_app, open_more, query, text
+from ui import shell
 from ui.text import escaped
 
 
@@ -206,6 +207,16 @@ def test_ten_steps_in_their_order() -> None:
         button.label.replace("\\", "") for button in open_home().button if (button.key or "").startswith("preset_")
     ]
     assert labels == [f"{number} {step.title}" for number, step in enumerate(STORY, start=1)]
+
+
+def test_a_session_from_before_an_update_goes_on_from_its_link() -> None:
+    """Streamlit keeps sessions when it loads a changed module: what they hold is then of a class of the past."""
+    at = open_app(Scenario(batch=7).to_query())
+    at.session_state[shell._KEPT] = object()
+    at.run()
+    assert not at.exception
+    assert query(at)["batch"] == "7"
+    assert at.select_slider(key="batch").value == 7
 
 
 def test_a_smaller_model_clamps_and_says_so() -> None:
